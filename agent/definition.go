@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// Definition is one agent as its file declares it, `${NAME}` references unresolved. It is immutable; its hash names it.
+type Definition struct {
+	Name         string           `json:"name"`
+	Backend      string           `json:"backend"` // local
+	Model        Model            `json:"model"`
+	Instructions string           `json:"instructions,omitempty"`
+	Tools        []Tool           `json:"tools,omitempty"`
+	Limits       execution.Limits `json:"limits,omitzero"`
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
+	// OutputRetries is how often the model may correct an answer that does not fit the schema; 1 by default.
+	OutputRetries int    `json:"outputRetries"`
+	Queue         string `json:"queue,omitempty"` // base queue in place of the priority's
+}
+
+// Model says which model an agent talks to.
+type Model struct {
+	Provider string         `json:"provider"` // scripted
+	Turns    []ScriptedTurn `json:"turns,omitempty"`
+	Timeout  time.Duration  `json:"timeout,omitempty"`
+}
+
+// ScriptedTurn is what the scripted model answers to one request. The last turn repeats.
+type ScriptedTurn struct {
+	Delay     time.Duration      `json:"delay,omitempty"`
+	Text      string             `json:"text,omitempty"`
+	ToolCalls []ScriptedToolCall `json:"toolCalls,omitempty"`
+	Error     *ScriptedError     `json:"error,omitempty"`
+	Usage     *ScriptedUsage     `json:"usage,omitempty"`
+}
+
+// ScriptedToolCall is a tool call of a scripted turn.
+type ScriptedToolCall struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// ScriptedError is a provider's error answer.
+type ScriptedError struct {
+	Status     int           `json:"status"`
+	RetryAfter time.Duration `json:"retryAfter,omitempty"`
+}
+
+// ScriptedUsage is what a scripted turn claims to have used.
+type ScriptedUsage struct {
+	InputTokens  int64 `json:"inputTokens,omitempty"`
+	OutputTokens int64 `json:"outputTokens,omitempty"`
+}
+
+// ToolType says what carries out a tool.
+type ToolType string
+
+// The types of tool.
+const (
+	ToolHTTP  ToolType = "http"
+	ToolHuman ToolType = "human"
+)
+
+// Recovery is the class of a tool call whose outcome may be unknown after a crash.
+type Recovery string
+
+// The recovery classes. Unsafe is the default.
+const (
+	ReadOnly   Recovery = "read_only"  // run again
+	Idempotent Recovery = "idempotent" // run again with the same effect id
+	Reconcile  Recovery = "reconcile"  // ask the status probe
+	Unsafe     Recovery = "unsafe"     // never again on its own; OnUnknown decides
+)
+
+// OnUnknown says what follows when the outcome of an unsafe call is unknown.
+type OnUnknown string
+
+// The choices at an unknown outcome. Ask is the default.
+const (
+	UnknownAsk       OnUnknown = "ask"        // an approval with reason outcome_unknown
+	UnknownFail      OnUnknown = "fail"       // the execution fails
+	UnknownTellModel OnUnknown = "tell_model" // the model gets an error result
+)
+
+// Tool is one tool of an agent.
+type Tool struct {
+	Name        string            `json:"name"`
+	Type        ToolType          `json:"type"`
+	URL         string            `json:"url,omitempty"`
+	Headers     map[string]string `json:"headers,omitempty"`
+	Probe       *Probe            `json:"probe,omitempty"` // required for reconcile
+	Description string            `json:"description,omitempty"`
+	Parameters  json.RawMessage   `json:"parameters,omitempty"` // JSON Schema
+	Timeout     time.Duration     `json:"timeout,omitempty"`    // 60s by default; human tools have none
+	Recovery    Recovery          `json:"recovery,omitempty"`
+	OnUnknown   OnUnknown         `json:"onUnknown,omitempty"`
+	// MaxRetries is how often the model may correct a call of this tool; 1 by default.
+	MaxRetries int `json:"maxRetries"`
+	// ExpiresAfter and OnExpiry bound a human tool's question; none by default.
+	ExpiresAfter time.Duration      `json:"expiresAfter,omitempty"`
+	OnExpiry     execution.OnExpiry `json:"onExpiry,omitempty"`
+}
+
+// Probe asks a tool's server what became of a call.
+type Probe struct {
+	URL string `json:"url"`
+}

@@ -1,0 +1,127 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/execution"
+)
+
+// Kit is a definition made ready to run: its model and its tools.
+type Kit struct {
+	Model Model
+	Tools []Tool // in the definition's order; names are unique
+}
+
+// Tool finds a tool by name; nil when there is none.
+func (k *Kit) Tool(name string) Tool {
+	for _, tool := range k.Tools {
+		if tool.Spec().Name == name {
+			return tool
+		}
+	}
+	return nil
+}
+
+// Builder builds the kit of a definition, with secrets from the program's own environment. It is called once per
+// definition hash and its kits are shared by executions.
+type Builder interface {
+	Build(ctx context.Context, definition *agent.Definition) (*Kit, error)
+}
+
+// Model answers requests.
+type Model interface {
+	// Generate sends one request and returns the response. Text deltas go to sink as they arrive. When ctx ends, the
+	// request in flight is closed before Generate returns. Errors are *Error.
+	Generate(ctx context.Context, request ModelRequest, sink Sink) (ModelResponse, error)
+}
+
+// Sink receives what is transient of a call. It never blocks for long and never fails.
+type Sink interface {
+	Frame(frame execution.Frame)
+}
+
+// ModelRequest is one request to a model.
+type ModelRequest struct {
+	// Attempt is the 0-based number of the request within the execution, failed ones counted.
+	Attempt      int
+	InvocationID string // unique per attempt; sent to providers that take one
+	Instructions string
+	Messages     []execution.Message
+	Tools        []ToolSpec
+	OutputSchema json.RawMessage
+}
+
+// ModelResponse is what a model answered. Tool calls carry the provider's id; the executor mints the call id.
+type ModelResponse struct {
+	Text         string
+	ToolCalls    []execution.ToolCall
+	FinishReason string // stop, tool_calls, length, …
+	// Usage is nil when the provider did not report any.
+	Usage *execution.Usage
+}
+
+// ToolSpec is what the loop and the model must know of a tool.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage
+	Timeout     time.Duration // 0: none
+	Recovery    agent.Recovery
+	OnUnknown   agent.OnUnknown
+	MaxRetries  int
+}
+
+// Tool carries out calls.
+type Tool interface {
+	Spec() ToolSpec
+	// Call carries out the call and returns its answer: a result or a question. A result that is the tool's own "no" is
+	// a result marked as an error. An *Error says that there is no result: transient ones may be sent again, and an
+	// unknown outcome must not be for unsafe tools.
+	Call(ctx context.Context, call Invocation, sink Sink) (Answer, error)
+}
+
+// Prober is a tool that can say what became of a call.
+type Prober interface {
+	// Probe asks for the outcome of an earlier call with the same effect id. It has no effect of its own.
+	Probe(ctx context.Context, call Invocation) (ProbeResult, error)
+}
+
+// Invocation is one call of a tool.
+type Invocation struct {
+	Execution execution.ID
+	EffectID  string // the same however often the call is sent
+	Call      execution.ToolCall
+}
+
+// Answer is a result, or a question that must be answered first. Exactly one is set.
+type Answer struct {
+	Result   *execution.ToolResult
+	Question *Question
+}
+
+// Question asks a person. The call's result is what the person answers.
+type Question struct {
+	Kind         execution.InteractionKind
+	Prompt       string
+	ExpiresAfter time.Duration // 0: never
+	OnExpiry     execution.OnExpiry
+}
+
+// ProbeResult is what became of a call.
+type ProbeResult struct {
+	State  ProbeState
+	Result *execution.ToolResult // when State is ProbeDone
+}
+
+// ProbeState is what a status probe found.
+type ProbeState string
+
+// The answers of a status probe.
+const (
+	ProbeDone    ProbeState = "done"    // it has happened, here is its result
+	ProbeAbsent  ProbeState = "absent"  // it never happened: safe to send
+	ProbePending ProbeState = "pending" // it is under way: ask again later
+)

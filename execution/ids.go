@@ -1,0 +1,158 @@
+package execution
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Partitions is the number of partitions of a journal. Everything that must change together lives in one of them. The
+// number is part of every minted id and of every key, so it never changes.
+const Partitions = 64
+
+// Partition is the number of a partition, 0 to Partitions-1.
+type Partition int
+
+// Tag is the Redis Cluster hash tag of the partition without its braces, p00 to p63.
+func (p Partition) Tag() string { return fmt.Sprintf("p%02d", int(p)) }
+
+type (
+	// ID names an execution: "exec_", the two digits of its partition and 26 characters of Crockford base 32.
+	ID string
+	// ConversationID names a conversation. Pawl mints "conv_" ids that carry their partition; a client may choose any
+	// other id of 1 to 128 characters of [A-Za-z0-9._:-], which is hashed to a partition.
+	ConversationID string
+	// OperationID is the client's name for one input, 1 to 128 characters of [A-Za-z0-9._:-].
+	OperationID string
+	// CallID names a tool call inside one execution: call_<turn>_<index>.
+	CallID string
+	// RequestID names an interaction inside one execution.
+	RequestID string
+	// Step numbers the checkpoints of an execution, gapless from 0.
+	Step uint64
+	// Sequence numbers the events of an execution, gapless from 1.
+	Sequence uint64
+	// Wake counts how often the row of an execution was made runnable; it is part of the task id.
+	Wake uint64
+)
+
+// ErrMalformedID reports an id that Pawl could not have minted or that a client may not choose.
+var ErrMalformedID = errors.New("malformed id")
+
+const (
+	executionPrefix    = "exec_"
+	conversationPrefix = "conv_"
+)
+
+var (
+	mintedTail = regexp.MustCompile(`^[0-6][0-9][0-9A-HJKMNP-TV-Z]{26}$`)
+	chosen     = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+)
+
+// NewID mints an execution id in partition p.
+func NewID(p Partition) ID { return ID(executionPrefix + mintTail(p)) }
+
+// NewConversationID mints a conversation id in partition p.
+func NewConversationID(p Partition) ConversationID {
+	return ConversationID(conversationPrefix + mintTail(p))
+}
+
+func mintTail(p Partition) string {
+	return fmt.Sprintf("%02d%s", int(p), ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader))
+}
+
+// DerivedID is the execution id of an idempotency key: the same scope and key give the same id in partition p, however
+// often and in whatever order a submission is repeated.
+func DerivedID(p Partition, scope CallerScope, key string) ID {
+	return ID(executionPrefix + derivedTail(p, "execution", scope, key))
+}
+
+// DerivedConversationID is the conversation minted for a submission that carries an idempotency key and names none.
+func DerivedConversationID(p Partition, scope CallerScope, key string) ConversationID {
+	return ConversationID(conversationPrefix + derivedTail(p, "conversation", scope, key))
+}
+
+func derivedTail(p Partition, kind string, scope CallerScope, key string) string {
+	sum := sha256.Sum256([]byte(kind + "\x00" + scope.String() + "\x00" + key))
+	var id ulid.ULID
+	copy(id[:], sum[:16])
+	id[0] &= 0x7f // a ULID's first character is at most 7
+	return fmt.Sprintf("%02d%s", int(p), id)
+}
+
+// ParseID checks that s is a minted execution id. It returns ErrMalformedID otherwise.
+func ParseID(s string) (ID, error) {
+	if tail, ok := strings.CutPrefix(s, executionPrefix); ok && validTail(tail) {
+		return ID(s), nil
+	}
+	return "", fmt.Errorf("%w: not an execution id", ErrMalformedID)
+}
+
+// ParseConversationID checks that s may name a conversation. An id that begins with "conv_" must be a minted one.
+func ParseConversationID(s string) (ConversationID, error) {
+	if tail, ok := strings.CutPrefix(s, conversationPrefix); ok {
+		if !validTail(tail) {
+			return "", fmt.Errorf("%w: ids that begin with %s are minted by Pawl", ErrMalformedID, conversationPrefix)
+		}
+		return ConversationID(s), nil
+	}
+	if !chosen.MatchString(s) {
+		return "", fmt.Errorf("%w: want 1 to 128 characters of A-Z a-z 0-9 . _ : -", ErrMalformedID)
+	}
+	return ConversationID(s), nil
+}
+
+// ParseOperationID checks that s may name an input.
+func ParseOperationID(s string) (OperationID, error) {
+	if !chosen.MatchString(s) {
+		return "", fmt.Errorf("%w: want 1 to 128 characters of A-Z a-z 0-9 . _ : -", ErrMalformedID)
+	}
+	return OperationID(s), nil
+}
+
+func validTail(tail string) bool {
+	return mintedTail.MatchString(tail) && partitionOf(tail) < Partitions
+}
+
+func partitionOf(tail string) Partition {
+	return Partition(int(tail[0]-'0')*10 + int(tail[1]-'0'))
+}
+
+// Partition is the partition the id carries. The id must have come from NewID, DerivedID or ParseID.
+func (id ID) Partition() Partition { return partitionOf(string(id[len(executionPrefix):])) }
+
+// Partition is the partition the id carries if it was minted, else the partition it is hashed to.
+func (id ConversationID) Partition() Partition {
+	if tail, ok := strings.CutPrefix(string(id), conversationPrefix); ok && validTail(tail) {
+		return partitionOf(tail)
+	}
+	return HashPartition(string(id))
+}
+
+// HashPartition maps any text to a partition, the same in every release.
+func HashPartition(s string) Partition {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // a hash never fails to write
+	return Partition(h.Sum64() % Partitions)
+}
+
+// RandomPartition picks a partition for a conversation that nothing ties to one.
+func RandomPartition() Partition {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // crypto/rand never returns an error
+	return Partition(binary.BigEndian.Uint64(b[:]) % Partitions)
+}
+
+// NewCallID names call number index of the batch that model turn number turn asked for.
+func NewCallID(turn, index int) CallID { return CallID(fmt.Sprintf("call_%d_%d", turn, index)) }
+
+// EffectID is the name under which a tool sees a call: the same however often the call is sent.
+func EffectID(id ID, call CallID) string { return string(id) + ":" + string(call) }

@@ -1,0 +1,80 @@
+package execution
+
+import "encoding/json"
+
+// InteractionKind says what an interaction asks for.
+type InteractionKind string
+
+// The kinds of interaction.
+const (
+	Approval          InteractionKind = "approval"
+	Elicitation       InteractionKind = "elicitation"
+	ClientToolResult  InteractionKind = "tool_result"
+	Authentication    InteractionKind = "auth"
+	OutcomeUnknown                    = "outcome_unknown" // Interaction.Reason of an approval about a call whose outcome is unknown
+	MaxResponseLength                 = 1 << 20
+)
+
+// OnExpiry says what happens when an interaction expires unanswered.
+type OnExpiry string
+
+// The choices at an interaction's expiry. Reject is the default.
+const (
+	ExpireReject  OnExpiry = "reject"
+	ExpireFail    OnExpiry = "fail"
+	ExpireSuspend OnExpiry = "suspend"
+)
+
+// Interaction is one open question of an execution. At most one is open at a time.
+type Interaction struct {
+	RequestID   RequestID         `json:"requestId"`
+	Kind        InteractionKind   `json:"kind"`
+	Reason      string            `json:"reason,omitempty"`
+	Prompt      string            `json:"prompt"`
+	Calls       []InteractionCall `json:"calls,omitempty"`
+	ExpiresAtMs int64             `json:"expiresAtMs,omitempty"`
+	OnExpiry    OnExpiry          `json:"onExpiry,omitempty"`
+}
+
+// InteractionCall is a tool call an interaction is about.
+type InteractionCall struct {
+	CallID    CallID          `json:"callId"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// InputType discriminates Input.
+type InputType string
+
+// The types of input.
+const (
+	UserMessage         InputType = "user_message"         // of a submission
+	ElicitationResponse InputType = "elicitation_response" // answers an elicitation
+	ToolApproval        InputType = "tool_approval"        // answers an approval
+)
+
+// Input is what a client says: the first message of an execution, or the answer to an interaction.
+type Input struct {
+	Type      InputType  `json:"type"`
+	Text      string     `json:"text,omitempty"`
+	RequestID RequestID  `json:"requestId,omitempty"`
+	Decisions []Decision `json:"decisions,omitempty"`
+}
+
+// DecisionKind is what a person decided about a call.
+type DecisionKind string
+
+// The decisions about a call.
+const (
+	Approve DecisionKind = "approve" // run it (again)
+	Reject  DecisionKind = "reject"  // tell the model that it was refused, or that it failed
+	Answer  DecisionKind = "answer"  // take this result
+)
+
+// Decision is the decision about one call of an approval.
+type Decision struct {
+	CallID   CallID          `json:"callId"`
+	Decision DecisionKind    `json:"decision"`
+	Answer   json.RawMessage `json:"answer,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+}

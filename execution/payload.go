@@ -1,0 +1,156 @@
+package execution
+
+// The types of event. A started event belongs to the commit that opens its boundary, a completed one to the commit or
+// receipt that closes it.
+const (
+	TypeExecutionQueued     EventType = "execution_queued"
+	TypeExecutionStarted    EventType = "execution_started"
+	TypeModelStarted        EventType = "model_started"
+	TypeModelCompleted      EventType = "model_completed"
+	TypeToolStarted         EventType = "tool_started"
+	TypeToolCompleted       EventType = "tool_completed"
+	TypeInteractionRequired EventType = "interaction_required"
+	TypeInteractionReceived EventType = "interaction_received"
+	TypeWarning             EventType = "warning"
+	TypeExecutionSuspended  EventType = "execution_suspended"
+	TypeExecutionResumed    EventType = "execution_resumed"
+	TypeCancelRequested     EventType = "cancel_requested"
+	TypeRetryScheduled      EventType = "retry_scheduled"
+	TypeExecutionCompleted  EventType = "execution_completed"
+	TypeExecutionFailed     EventType = "execution_failed"
+	TypeExecutionCanceled   EventType = "execution_canceled"
+)
+
+// WarningReclaimed is the code of the warning a reclaim writes.
+const WarningReclaimed = "reclaimed"
+
+type (
+	// ExecutionQueued is the first event of every execution.
+	ExecutionQueued struct{}
+	// ExecutionStarted is written by the first claim.
+	ExecutionStarted struct{}
+	// ModelStarted says that a model request is about to be sent.
+	ModelStarted struct {
+		Turn         int    `json:"turn"`
+		InvocationID string `json:"invocationId"`
+	}
+	// ModelCompleted says that a model response was applied.
+	ModelCompleted struct {
+		Turn         int    `json:"turn"`
+		InvocationID string `json:"invocationId"`
+		FinishReason string `json:"finishReason"`
+		InputTokens  *int64 `json:"inputTokens,omitempty"`
+		OutputTokens *int64 `json:"outputTokens,omitempty"`
+	}
+	// ToolStarted says that a tool call was planned.
+	ToolStarted struct {
+		CallID CallID `json:"callId"`
+		Name   string `json:"name"`
+	}
+	// ToolCompleted says that a tool call has its receipt.
+	ToolCompleted struct {
+		CallID CallID `json:"callId"`
+		Name   string `json:"name"`
+		Failed bool   `json:"failed"`
+	}
+	// InteractionRequired opens an interaction.
+	InteractionRequired struct {
+		RequestID RequestID       `json:"requestId"`
+		Kind      InteractionKind `json:"kind"`
+		Prompt    string          `json:"prompt"`
+	}
+	// InteractionReceived answers an interaction.
+	InteractionReceived struct {
+		RequestID RequestID `json:"requestId"`
+	}
+	// Warning tells what a person may want to know and nobody has to act on.
+	Warning struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	// ExecutionSuspended stops the execution until somebody resumes it.
+	ExecutionSuspended struct {
+		Reason SuspendReason `json:"reason"`
+		Detail string        `json:"detail,omitempty"`
+	}
+	// ExecutionResumed takes the execution back to where it was.
+	ExecutionResumed struct{}
+	// CancelRequested says that a cancel was recorded while a worker held the execution.
+	CancelRequested struct{}
+	// RetryScheduled says when a failed node runs again. Attempt counts from 1.
+	RetryScheduled struct {
+		Node    string `json:"node"`
+		Attempt int    `json:"attempt"`
+		AtMs    int64  `json:"atMs"`
+		Code    string `json:"code"`
+	}
+	// ExecutionCompleted is a last event.
+	ExecutionCompleted struct {
+		Answer string `json:"answer"`
+	}
+	// ExecutionFailed is a last event.
+	ExecutionFailed struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	// ExecutionCanceled is a last event.
+	ExecutionCanceled struct{}
+)
+
+// EventType names the type of the payload.
+func (ExecutionQueued) EventType() EventType     { return TypeExecutionQueued }
+func (ExecutionStarted) EventType() EventType    { return TypeExecutionStarted }
+func (ModelStarted) EventType() EventType        { return TypeModelStarted }
+func (ModelCompleted) EventType() EventType      { return TypeModelCompleted }
+func (ToolStarted) EventType() EventType         { return TypeToolStarted }
+func (ToolCompleted) EventType() EventType       { return TypeToolCompleted }
+func (InteractionRequired) EventType() EventType { return TypeInteractionRequired }
+func (InteractionReceived) EventType() EventType { return TypeInteractionReceived }
+func (Warning) EventType() EventType             { return TypeWarning }
+func (ExecutionSuspended) EventType() EventType  { return TypeExecutionSuspended }
+func (ExecutionResumed) EventType() EventType    { return TypeExecutionResumed }
+func (CancelRequested) EventType() EventType     { return TypeCancelRequested }
+func (RetryScheduled) EventType() EventType      { return TypeRetryScheduled }
+func (ExecutionCompleted) EventType() EventType  { return TypeExecutionCompleted }
+func (ExecutionFailed) EventType() EventType     { return TypeExecutionFailed }
+func (ExecutionCanceled) EventType() EventType   { return TypeExecutionCanceled }
+
+// newPayload returns a pointer to an empty payload of the type, nil for an unknown one.
+func newPayload(t EventType) Payload {
+	switch t {
+	case TypeExecutionQueued:
+		return &ExecutionQueued{}
+	case TypeExecutionStarted:
+		return &ExecutionStarted{}
+	case TypeModelStarted:
+		return &ModelStarted{}
+	case TypeModelCompleted:
+		return &ModelCompleted{}
+	case TypeToolStarted:
+		return &ToolStarted{}
+	case TypeToolCompleted:
+		return &ToolCompleted{}
+	case TypeInteractionRequired:
+		return &InteractionRequired{}
+	case TypeInteractionReceived:
+		return &InteractionReceived{}
+	case TypeWarning:
+		return &Warning{}
+	case TypeExecutionSuspended:
+		return &ExecutionSuspended{}
+	case TypeExecutionResumed:
+		return &ExecutionResumed{}
+	case TypeCancelRequested:
+		return &CancelRequested{}
+	case TypeRetryScheduled:
+		return &RetryScheduled{}
+	case TypeExecutionCompleted:
+		return &ExecutionCompleted{}
+	case TypeExecutionFailed:
+		return &ExecutionFailed{}
+	case TypeExecutionCanceled:
+		return &ExecutionCanceled{}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,35 @@
+package execution
+
+import "math"
+
+// Usage counts what an execution has spent. Additions saturate. ToolCalls counts successful calls only.
+type Usage struct {
+	Requests         int64 `json:"requests"`
+	InputTokens      int64 `json:"inputTokens"`
+	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty"`
+	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
+	OutputTokens     int64 `json:"outputTokens"`
+	TotalTokens      int64 `json:"totalTokens"`
+	ToolCalls        int64 `json:"toolCalls"`
+}
+
+// Add returns the sum of both usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Requests:         addSaturating(u.Requests, v.Requests),
+		InputTokens:      addSaturating(u.InputTokens, v.InputTokens),
+		CacheReadTokens:  addSaturating(u.CacheReadTokens, v.CacheReadTokens),
+		CacheWriteTokens: addSaturating(u.CacheWriteTokens, v.CacheWriteTokens),
+		OutputTokens:     addSaturating(u.OutputTokens, v.OutputTokens),
+		TotalTokens:      addSaturating(u.TotalTokens, v.TotalTokens),
+		ToolCalls:        addSaturating(u.ToolCalls, v.ToolCalls),
+	}
+}
+
+// addSaturating adds counts, which are never negative.
+func addSaturating(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,117 @@
+package execution
+
+import "encoding/json"
+
+// Outcome is what a completed execution answers.
+type Outcome struct {
+	Answer string          `json:"answer"`
+	Output json.RawMessage `json:"output,omitempty"`
+}
+
+// Failure says why an execution failed. Code is stable; Message is for people and never carries a secret.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Failure codes that Pawl itself gives.
+const (
+	CodeUsageLimitExceeded = "usage_limit_exceeded"
+	CodeDeadlineExceeded   = "deadline_exceeded"
+	CodeSuspensionExpired  = "suspension_expired"
+	CodeInteractionExpired = "interaction_expired"
+	CodeEventLimitExceeded = "event_limit_exceeded"
+	CodeOutputRetryLimit   = "output_retry_limit_exceeded"
+	CodeToolRetryLimit     = "tool_retry_limit_exceeded"
+	CodeOutcomeUnknown     = "tool_outcome_unknown"
+	CodeModelError         = "model_error"
+	CodeNoTools            = "no_tools"
+	CodeInternal           = "internal"
+)
+
+// Wait says what an execution waits for while no worker is needed.
+type Wait struct {
+	Kind    WaitKind `json:"kind"`
+	UntilMs int64    `json:"untilMs,omitempty"`
+}
+
+// Suspension says why an execution is suspended.
+type Suspension struct {
+	Reason SuspendReason `json:"reason"`
+	Detail string        `json:"detail,omitempty"`
+}
+
+// View is what a client sees of an execution.
+type View struct {
+	ID              ID                `json:"id"`
+	Agent           string            `json:"agent"`
+	ConversationID  ConversationID    `json:"conversationId"`
+	State           State             `json:"state"`
+	Wait            *Wait             `json:"wait,omitempty"`
+	Interaction     *Interaction      `json:"interaction,omitempty"`
+	Suspension      *Suspension       `json:"suspension,omitempty"`
+	CancelRequested bool              `json:"cancelRequested,omitempty"`
+	Outcome         *Outcome          `json:"outcome,omitempty"`
+	Failure         *Failure          `json:"failure,omitempty"`
+	Usage           Usage             `json:"usage"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
+	Step            Step              `json:"step"`
+	Node            string            `json:"node"` // the boundary of the newest checkpoint
+	Version         uint64            `json:"version"`
+	CreatedAtMs     int64             `json:"createdAtMs"`
+	StartedAtMs     int64             `json:"startedAtMs,omitempty"`
+	UpdatedAtMs     int64             `json:"updatedAtMs"`
+	EndedAtMs       int64             `json:"endedAtMs,omitempty"`
+}
+
+// OnBusy says what a submission does when its conversation has an active execution.
+type OnBusy string
+
+// The choices of a submission to a busy conversation. BusyReject is the default.
+const (
+	BusyReject  OnBusy = "reject"
+	BusyEnqueue OnBusy = "enqueue"
+)
+
+// CreateRequest is the body of a submission.
+type CreateRequest struct {
+	Agent          string            `json:"agent"`
+	Input          Input             `json:"input"`
+	ConversationID ConversationID    `json:"conversationId,omitempty"`
+	OnBusy         OnBusy            `json:"onBusy,omitempty"`
+	Metadata       map[string]string `json:"metadata,omitempty"`
+	Priority       Priority          `json:"priority,omitempty"`
+	StartAtMs      int64             `json:"startAtMs,omitempty"`
+}
+
+// SubmitInput is the body of an input.
+type SubmitInput struct {
+	OperationID OperationID `json:"operationId"`
+	Input       Input       `json:"input"`
+}
+
+// EventPage is one page of an execution's log. NextAfter is the cursor of the next page.
+type EventPage struct {
+	Events    []Event  `json:"events"`
+	NextAfter Sequence `json:"nextAfter"`
+	HasMore   bool     `json:"hasMore"`
+}
+
+// AgentSummary is one entry of the list of agents.
+type AgentSummary struct {
+	ID           string       `json:"id"`
+	Backend      string       `json:"backend"`
+	Capabilities Capabilities `json:"capabilities"`
+}
+
+// Capabilities are the words in which a backend declares what it can do.
+type Capabilities struct {
+	Cancellation  string `json:"cancellation"`
+	Decisions     bool   `json:"decisions"`
+	Overrides     bool   `json:"overrides"`
+	FrontendTools bool   `json:"frontendTools"`
+	Continuation  string `json:"continuation"`
+	Waits         string `json:"waits"`
+	Transcript    string `json:"transcript"`
+	Output        string `json:"output"`
+}

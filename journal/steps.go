@@ -1,0 +1,213 @@
+package journal
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// Steps is the role of a worker: claim a step, work on it, commit it.
+//
+// Every method but Claim is fenced: its first guard is the fence, and a refused holder always reads ErrFenced. Every
+// method may be repeated after ErrUnavailable with the very same arguments: it answers as it did before and writes
+// nothing (Claim by its nonce, Commit by fence and step, Record by call id, Renew and Release by operation number).
+type Steps interface {
+	// Claim grants the right to run the node after step task.Step. It is granted only when the execution is queued or
+	// running, its conversation's active one, at that very step, past its not-before, without a live claim (the caller's
+	// own included) and without a recorded cancel or pause; else the error is *ClaimRefused, ErrNotFound or
+	// ErrUnavailable. The first claim writes execution_started; a claim after one that ran out counts a reclaim and
+	// writes a warning. A recorded cancel or pause takes effect in the call, and so does quarantine.
+	Claim(ctx context.Context, request ClaimRequest) (Claimed, error)
+
+	// Renew moves the claim's expiry to now + ttl. After a recorded cancel it extends no claim past 5 s from the cancel.
+	Renew(ctx context.Context, hold Hold, ttl time.Duration) (Renewed, error)
+
+	// Record writes ledger entries: started marks (before an unsafe or reconcile call is sent) or receipts. A call that
+	// has its receipt keeps it; the answer carries the entries that are stored. A started mark is refused with ErrState
+	// after a recorded cancel, and with ErrConflict when another claim has marked the call.
+	Record(ctx context.Context, record Record) (Recorded, error)
+
+	// Commit writes checkpoint Step+1 and everything that belongs to it, and ends the claim. A recorded cancel or pause
+	// takes effect in the same write, after what was committed; a cancel wins over the terminal event. It returns
+	// ErrFenced, ErrLimit when the log is full, ErrState or ErrUnavailable. Tasks of the answer are to be enqueued.
+	Commit(ctx context.Context, commit Commit) (Committed, error)
+
+	// Release ends the claim without advancing: handed back, to be retried later, or suspended. No reclaim is counted. A
+	// recorded cancel or pause takes effect in the same write. Tasks of the answer are to be enqueued.
+	Release(ctx context.Context, release Release) (Committed, error)
+
+	// Requests reads, in one round trip, whether cancel or pause was recorded for, or a newer fence given to, each hold.
+	// Superseded is set for a hold whose fence is not the current one. It writes nothing.
+	Requests(ctx context.Context, holds []Hold) ([]Request, error)
+}
+
+// Hold is what a holder shows with every call. Operation must be higher than that of the claim's last call, and equal
+// when a call is repeated; Commit and Record do not look at it.
+type Hold struct {
+	Execution execution.ID
+	Fence     Fence
+	Operation Operation
+}
+
+// ClaimRequest asks for a claim.
+type ClaimRequest struct {
+	Execution execution.ID
+	Step      *execution.Step // nil: whatever step the execution stands at
+	Worker    WorkerID
+	Nonce     string // random per attempt, at most 32 characters of [A-Za-z0-9]
+	TTL       time.Duration
+	// MaxReclaims suspends the execution, quarantined, at the claim that would be one reclaim more. 0: no bound.
+	MaxReclaims int
+	// KnownMessages is how many messages of the conversation the caller has cached; the answer carries the rest.
+	KnownMessages int
+}
+
+// Claimed is a granted claim and what the node needs.
+type Claimed struct {
+	Execution  Execution
+	Fence      Fence
+	Reclaimed  bool // an earlier claim of this step had run out
+	Checkpoint []byte
+	Ledger     []LedgerEntry // of the batch that the newest checkpoint names, in its order
+	Inbox      []InboxEntry
+	// Messages is the conversation's history from KnownMessages on; nil unless the newest checkpoint asked for it.
+	Messages [][]byte
+	// NowMs is the store's clock at the claim.
+	NowMs int64
+}
+
+// LedgerState is how far a tool call has come.
+type LedgerState string
+
+// The states of a ledger entry.
+const (
+	Planned LedgerState = "planned" // intent written
+	Started LedgerState = "started" // about to be sent; only for calls that may not be repeated blindly
+	Done    LedgerState = "done"    // receipt written
+)
+
+// LedgerEntry is one tool call in the ledger. Intent is written by the commit that plans the call, Receipt when it is
+// done. StartedFence is the fence under which it was marked started.
+type LedgerEntry struct {
+	CallID       execution.CallID
+	State        LedgerState
+	StartedFence Fence
+	Intent       []byte
+	Receipt      []byte
+}
+
+// InboxEntry is a result that arrived for a parked execution.
+type InboxEntry struct {
+	RequestID execution.RequestID
+	Payload   []byte
+}
+
+// Renewed is the answer of Renew.
+type Renewed struct {
+	CancelRequested bool
+	PauseRequested  bool
+	// TTL is how long the claim now lasts; shorter than asked for after a cancel.
+	TTL time.Duration
+}
+
+// Request is what was recorded for a hold.
+type Request struct {
+	CancelRequested bool
+	PauseRequested  bool
+	Superseded      bool
+}
+
+// Record writes the ledger entries of one state. Receipts carry their events.
+type Record struct {
+	Hold
+	State    LedgerState // Started or Done
+	Calls    []execution.CallID
+	Receipts [][]byte // one for each call, when State is Done
+	Events   []execution.Payload
+	Usage    *execution.Usage // replaces the row's usage when not nil
+}
+
+// Recorded is the answer of Record: the entries as stored, in the order of Calls.
+type Recorded struct {
+	Entries         []LedgerEntry
+	Replayed        bool
+	CancelRequested bool
+}
+
+// Plan is a call that a commit plans. It replaces an entry of the same call without receipt.
+type Plan struct {
+	CallID execution.CallID
+	Intent []byte
+}
+
+// Commit is one step.
+type Commit struct {
+	Hold
+	Step       execution.Step // N: the commit writes checkpoint N+1
+	Node       string         // boundary of checkpoint N+1
+	Checkpoint []byte
+	Messages   [][]byte
+	Plan       []Plan
+	// Batch names the calls whose ledger entries the next node needs, in order.
+	Batch  []execution.CallID
+	Events []execution.Payload // before those that Then implies
+	Usage  execution.Usage
+	// Consumed are inbox entries this step used; they are deleted. The interaction is closed with its entry.
+	Consumed     []execution.RequestID
+	ReadsHistory bool // the next node needs the conversation's history
+	Then         Then
+}
+
+// ThenKind is what follows a commit.
+type ThenKind string
+
+// What follows a commit.
+const (
+	ThenContinue ThenKind = "continue" // the next node is runnable now
+	ThenPark     ThenKind = "park"     // wait for input, a child, a remote task or a time
+	ThenSuspend  ThenKind = "suspend"
+	ThenEnd      ThenKind = "end" // completed or failed; finalizing when a delegation must be cleaned up
+)
+
+// Then says what follows a commit. The terminal and the suspended event are derived from it.
+type Then struct {
+	Kind ThenKind
+	// Park: what is waited for. An Interaction makes the state waiting_for_input and writes interaction_required. Await
+	// names the inbox entry waited for: when it is already there, the execution goes on. Wait is how long until
+	// somebody looks, 0 for no bound.
+	Interaction *execution.Interaction
+	WaitKind    execution.WaitKind
+	Await       execution.RequestID
+	Wait        time.Duration
+	// Suspend
+	Suspension execution.Suspension
+	// End: exactly one of them.
+	Outcome *execution.Outcome
+	Failure *execution.Failure
+}
+
+// Release ends a claim without advancing. At most one of Retry and Suspension is set; with none the step is runnable at
+// once.
+type Release struct {
+	Hold
+	Retry      *Retry
+	Suspension *execution.Suspension
+	Usage      *execution.Usage // replaces the row's usage when not nil
+}
+
+// Retry schedules the failed node again. It raises Attempts and writes retry_scheduled.
+type Retry struct {
+	Node  string
+	Code  string
+	After time.Duration
+}
+
+// Committed is the answer of Commit and Release: the row's step and state after it, and the tasks to enqueue.
+type Committed struct {
+	Step     execution.Step
+	State    execution.State
+	Sequence execution.Sequence
+	Tasks    []execution.Task
+	Replayed bool
+}
