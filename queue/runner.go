@@ -8,9 +8,9 @@ import (
 
 // Runner runs the next node of a task's execution. executor.Durable satisfies it.
 //
-// A nil error means that the task is done, whatever became of the node: the journal knows. ErrPutBack (wrapped in
-// PutBack) hands the task back with a delay; any other error is an infrastructure fault, and the task is tried again with
-// Asynq's own back-off.
+// A nil error means that the task is done, whatever became of the node: the journal knows. An
+// *execution.PutBack hands the task back with its delay; any other error is an infrastructure fault, and the task is
+// tried again with Asynq's own back-off.
 type Runner interface {
 	Run(ctx context.Context, task execution.Task) error
 }
