@@ -11,7 +11,7 @@ type Limits struct {
 	MaxOutputTokens  int64 `json:"maxOutputTokens,omitempty"`
 	MaxTotalTokens   int64 `json:"maxTotalTokens,omitempty"`
 	// Deadline counts from the start of the execution, waits included.
-	Deadline time.Duration `json:"deadlineMs,omitempty"`
+	Deadline time.Duration `json:"deadline,omitempty"`
 	// SuspendOnExceeded suspends the execution with reason limit in place of failing it.
 	SuspendOnExceeded bool `json:"suspendOnExceeded,omitempty"`
 }
