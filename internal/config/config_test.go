@@ -1,0 +1,136 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The tests that read the environment set it, so they cannot be parallel.
+
+func clean(t *testing.T) {
+	t.Helper()
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, prefix) {
+			t.Setenv(name, value)
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
+}
+
+func TestLoad_DefaultsAreThoseOfTheManual(t *testing.T) {
+	clean(t)
+	var dev Dev
+	require.NoError(t, Load(&dev))
+	require.Equal(t, "127.0.0.1:8080", dev.Addr)
+	require.Equal(t, Size(1<<20), dev.MaxBody)
+	require.Equal(t, 50, dev.Concurrency)
+	require.Equal(t, 15*time.Second, dev.ClaimTTL)
+	require.Equal(t, time.Second, dev.ReapInterval)
+	require.Equal(t, 5*time.Second, dev.HandoffGrace)
+	require.Equal(t, 30*time.Second, dev.DrainTimeout)
+	require.Equal(t, 30*time.Second, dev.CleanupTimeout)
+	require.Equal(t, 5, dev.MaxReclaims)
+	require.Equal(t, 168*time.Hour, dev.Retention)
+	require.Equal(t, 100_000, dev.MaxEvents)
+	require.Equal(t, ".pawl", dev.DataDir)
+	require.Equal(t, LogLevel(slog.LevelInfo), dev.Level)
+	require.Empty(t, dev.Format)
+	require.Empty(t, dev.Queues)
+	var client Client
+	require.NoError(t, Load(&client))
+	require.Equal(t, "http://127.0.0.1:8080", client.URL)
+}
+
+func TestLoad_RefusesAndNamesTheVariable(t *testing.T) {
+	for _, tc := range []struct{ name, value, want string }{
+		{"PAWL_CONCURRENCY", "many", `PAWL_CONCURRENCY: want a whole number, have "many"`},
+		{"PAWL_CONCURRENCY", "0", "PAWL_CONCURRENCY: want a whole number from 1"},
+		{"PAWL_CLAIM_TTL", "15", `PAWL_CLAIM_TTL: want a duration such as`},
+		{"PAWL_CLAIM_TTL", "100ms", "PAWL_CLAIM_TTL: want at least 1s"},
+		{"PAWL_STRICT", "maybe", `PAWL_STRICT: want 1 or 0`},
+		{"PAWL_NODES_PER_TASK", "4", "PAWL_NODES_PER_TASK: this release runs one node per task"},
+		{"PAWL_WORKER_QUEUES", "high,LOW", `PAWL_WORKER_QUEUES: "LOW"`},
+		{"PAWL_LOG_LEVEL", "loud", "PAWL_LOG_LEVEL: want debug, info, warn or error"},
+		{"PAWL_ADMIN_ADDR", "9090", "PAWL_ADMIN_ADDR: want host:port"},
+		{"PAWL_CLAIM_TLL", "2s", "PAWL_CLAIM_TLL: no program of Pawl knows this name: did you mean PAWL_CLAIM_TTL?"},
+		{"PAWL_WHATEVER_ELSE", "2s", "PAWL_WHATEVER_ELSE: no program of Pawl knows this name; -h"},
+	} {
+		t.Run(fmt.Sprintf("%s=%s", tc.name, tc.value), func(t *testing.T) {
+			clean(t)
+			t.Setenv("PAWL_REDIS_URL", "redis://:hunter2@localhost:6379")
+			t.Setenv(tc.name, tc.value)
+			err := Load(&Worker{})
+			require.ErrorContains(t, err, tc.want)
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
+func TestLoad_RequiresTheRedisURL(t *testing.T) {
+	clean(t)
+	require.ErrorContains(t, Load(&Reaper{}), "PAWL_REDIS_URL is required")
+	t.Setenv("PAWL_REDIS_URL", "")
+	require.ErrorContains(t, Load(&Reaper{}), "PAWL_REDIS_URL is required")
+}
+
+func TestLoad_IgnoresNamesOfOtherProgramsAndOfServiceLinks(t *testing.T) {
+	clean(t)
+	t.Setenv("PAWL_REDIS_URL", "redis://localhost")
+	t.Setenv("PAWL_HTTP_ADDR", "not even an address")
+	t.Setenv("PAWL_REDIS_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("PAWL_REDIS_SERVICE_PORT_MAIN", "6379")
+	t.Setenv("PAWL_REDIS_PORT", "tcp://10.0.0.1:6379")
+	t.Setenv("PAWL_REDIS_PORT_6379_TCP_ADDR", "10.0.0.1")
+	require.NoError(t, Load(&Worker{}))
+}
+
+func TestLoad_TakesAnEmptyValueAsUnset(t *testing.T) {
+	clean(t)
+	t.Setenv("PAWL_REDIS_URL", "redis://localhost")
+	t.Setenv("PAWL_CONCURRENCY", "")
+	var worker Worker
+	require.NoError(t, Load(&worker))
+	require.Equal(t, 50, worker.Concurrency)
+}
+
+func TestUsage_ListsEveryNameWithItsMeaning(t *testing.T) {
+	t.Parallel()
+	for _, program := range []any{&API{}, &Worker{}, &Reaper{}, &Dev{}, &Client{}} {
+		var out bytes.Buffer
+		require.NoError(t, Usage(&out, program))
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
+		require.Len(t, lines, len(namesOf(program)))
+		for i, name := range namesOf(program) {
+			fields := strings.Fields(lines[i])
+			require.Equal(t, name, fields[0])
+			require.Greater(t, len(fields), 3, lines[i])
+		}
+	}
+}
+
+func TestSecret_PrintsRedacted(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	store := Store{RedisURL: "redis://:hunter2@h"}
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "url", store.RedisURL)
+	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", store, store, store, store.RedisURL)+log.String(), "hunter2")
+}
+
+func TestSize_ReadsUnits(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]Size{"1": 1, "2KiB": 2048, "1 MiB": 1 << 20, "3GiB": 3 << 30, "10B": 10} {
+		var size Size
+		require.NoError(t, size.Decode(value), value)
+		require.Equal(t, want, size)
+	}
+	for _, value := range []string{"", "x", "-1", "0", "1MB", "9999999999GiB"} {
+		require.Error(t, new(Size).Decode(value), value)
+	}
+}
