@@ -1,0 +1,161 @@
+package harness
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/internal/redistest"
+)
+
+const readyTimeout = 30 * time.Second
+
+// Config says what a Stack runs on. The zero value is what the acceptance tests use: programs with fault points, claim
+// TTL 2 s, grace 1 s, reap interval 1 s.
+type Config struct {
+	ClaimTTL     time.Duration     // default 2s
+	Grace        time.Duration     // default 1s
+	ReapInterval time.Duration     // default 1s
+	Redis        []string          // extra arguments of redis-server
+	Env          map[string]string // of every program
+	Agents       string            // agents.yaml
+	Tag          string            // build tag of the programs; "none" for the shipped ones, default FaultTag
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		value *time.Duration
+		def   time.Duration
+	}{{&c.ClaimTTL, 2 * time.Second}, {&c.Grace, time.Second}, {&c.ReapInterval, time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+	}
+	switch c.Tag {
+	case "":
+		c.Tag = FaultTag
+	case "none":
+		c.Tag = ""
+	}
+	return c
+}
+
+// Stack is an installation of Pawl: a redis-server and the programs that work on it.
+type Stack struct {
+	Config Config
+	Server *redistest.Server
+	Redis  *redis.Client
+
+	tb     testing.TB
+	bin    string
+	agents string
+	home   string
+	count  map[string]int
+}
+
+// New starts a redis-server and writes the agents file. Programs are started by API, Worker and Reaper.
+func New(tb testing.TB, cfg Config) *Stack {
+	tb.Helper()
+	cfg = cfg.withDefaults()
+	home := tb.TempDir()
+	agents := filepath.Join(home, "agents.yaml")
+	if err := os.WriteFile(agents, []byte(cfg.Agents), 0o600); err != nil {
+		tb.Fatalf("write agents: %v", err)
+	}
+	bin := Programs(tb, cfg.Tag)
+	server := redistest.Start(tb, cfg.Redis...)
+	return &Stack{
+		Config: cfg, Server: server, Redis: server.Client(tb),
+		tb: tb, bin: bin, agents: agents, home: home, count: map[string]int{},
+	}
+}
+
+// Bound is how long after a worker's death the next claim may take: max(TTL, grace) + reap interval + 1 s.
+func (s *Stack) Bound() time.Duration {
+	return max(s.Config.ClaimTTL, s.Config.Grace) + s.Config.ReapInterval + time.Second
+}
+
+// Environment is the environment of a program, extra names last.
+func (s *Stack) Environment(extra map[string]string) []string {
+	env := map[string]string{
+		"PATH": os.Getenv("PATH"), "HOME": s.home,
+		"PAWL_REDIS_URL":     s.Server.URL(),
+		"PAWL_AGENTS":        s.agents,
+		"PAWL_CLAIM_TTL":     s.Config.ClaimTTL.String(),
+		"PAWL_HANDOFF_GRACE": s.Config.Grace.String(),
+		"PAWL_REAP_INTERVAL": s.Config.ReapInterval.String(),
+		"PAWL_LOG_FORMAT":    "json",
+		"PAWL_LOG_LEVEL":     "info",
+	}
+	maps.Copy(env, s.Config.Env)
+	maps.Copy(env, extra)
+	list := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
+}
+
+// AtFault is the environment of a program that kills itself at the fault point.
+func AtFault(point string) map[string]string { return map[string]string{"PAWL_FAULTPOINT": point} }
+
+// Worker starts a worker and waits until it is ready.
+func (s *Stack) Worker(extra ...map[string]string) *Process { return s.background("worker", extra) }
+
+// Reaper starts a reaper and waits until it is ready.
+func (s *Stack) Reaper(extra ...map[string]string) *Process { return s.background("reaper", extra) }
+
+func (s *Stack) background(program string, extra []map[string]string) *Process {
+	s.tb.Helper()
+	env := map[string]string{"PAWL_ADMIN_ADDR": FreeAddr(s.tb)}
+	for _, more := range extra {
+		maps.Copy(env, more)
+	}
+	p := s.start(program, env)
+	s.awaitReady(p, "http://"+env["PAWL_ADMIN_ADDR"])
+	return p
+}
+
+// API starts an API and waits until it is ready.
+func (s *Stack) API(extra ...map[string]string) *API {
+	s.tb.Helper()
+	env := map[string]string{"PAWL_HTTP_ADDR": FreeAddr(s.tb)}
+	for _, more := range extra {
+		maps.Copy(env, more)
+	}
+	p := s.start("api", env)
+	api := &API{Process: p, URL: "http://" + env["PAWL_HTTP_ADDR"], tb: s.tb}
+	s.awaitReady(p, api.URL)
+	return api
+}
+
+func (s *Stack) start(program string, env map[string]string) *Process {
+	s.tb.Helper()
+	s.count[program]++
+	name := fmt.Sprintf("%s %d", program, s.count[program])
+	return Run(s.tb, name, filepath.Join(s.bin, program), s.Environment(env))
+}
+
+// awaitReady waits until readyz answers 200.
+func (s *Stack) awaitReady(p *Process, url string) {
+	s.tb.Helper()
+	client := &http.Client{Timeout: time.Second}
+	Eventually(s.tb, readyTimeout, p.Name+" is ready", func() bool {
+		if !p.Running() {
+			s.tb.Fatalf("%s ended while it started", p.Name)
+		}
+		response, err := client.Get(url + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close() // only its status matters
+		return response.StatusCode == http.StatusOK
+	})
+}
