@@ -193,7 +193,10 @@ type Release struct {
 	Hold
 	Retry      *Retry
 	Suspension *execution.Suspension
-	Usage      *execution.Usage // replaces the row's usage when not nil
+	// Unsent are calls that this claim marked started and that certainly had no effect (refused before the request was
+	// written, or with "try later"): each goes back to planned, unless it has its receipt or another claim's mark.
+	Unsent []execution.CallID
+	Usage  *execution.Usage // replaces the row's usage when not nil
 }
 
 // Retry schedules the failed node again. It raises Attempts and writes retry_scheduled.

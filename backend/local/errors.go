@@ -16,6 +16,10 @@ const (
 	Unknown   ErrorKind = "unknown"   // tools only: it may have happened
 )
 
+// CodeMalformedResponse is the code of a model's answer that could not be read. It is permanent for the request that got
+// it; the loop asks the model again, at most twice in an execution, before it fails.
+const CodeMalformedResponse = "malformed_response"
+
 // Error is how a model or a tool fails. Code is stable (rate_limited, overloaded, unauthorized, context_length …);
 // Message is for people. Neither carries a secret.
 type Error struct {
