@@ -1,0 +1,11 @@
+// Package faultpoint lets a test kill a process at a named point of the step protocol.
+//
+// Without the build tag "faultpoint" Hit is empty and nothing is compiled in: shipped binaries hold no fault point. With
+// the tag, PAWL_FAULTPOINT names one point, and the process writes the line "FAULTPOINT <name>" to standard error and ends
+// itself with SIGKILL when it reaches it. "<name>#3" means the third time.
+//
+// The points are claimed:<boundary> (right after a claim at that boundary), before_commit:<boundary> (after the node's
+// work, before the commit of that boundary), after_commit:<boundary> (between commit and enqueue), tool_started (after the
+// started mark of a batch) and tool_sent (after a tool answered, before its receipt). The boundary run_start is reached in
+// the API, the others in a worker.
+package faultpoint
