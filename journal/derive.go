@@ -1,0 +1,145 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// WarningCleanupOpen is the code of the warning that precedes the terminal event of an execution whose clean-up ran out
+// of time.
+const WarningCleanupOpen = "cleanup_open"
+
+// TaskQueue is the queue of a row's task. base is the row's queue; steps that ran out twice are suspect, and executions
+// that never started go behind those that did.
+func TaskQueue(base string, started, suspect bool) string {
+	switch {
+	case suspect:
+		return execution.SuspectQueue
+	case !started:
+		return base + execution.NewSuffix
+	default:
+		return base
+	}
+}
+
+// Suspect reports whether the row's step goes to the suspect queue: it was reclaimed twice, or once and its claim ran
+// out again.
+func (e *Execution) Suspect(nowMs int64) bool {
+	ranOut := e.Claim != nil && e.Claim.ExpiresAtMs <= nowMs
+	return e.Reclaims >= 2 || e.Reclaims >= 1 && ranOut
+}
+
+// BaseQueue is the queue a new execution's row keeps.
+func (n NewExecution) BaseQueue() string {
+	if n.Queue != "" {
+		return n.Queue
+	}
+	return n.Request.Priority.Queue()
+}
+
+// CleanupOpen reports whether a delegation is attached and not yet revoked.
+func (e *Execution) CleanupOpen() bool { return e.Delegation != nil && !e.Delegation.CleanupComplete }
+
+// EndingPayload is the terminal event that belongs to an ending. The ending must have passed CheckEnding.
+func EndingPayload(end Ending) execution.Payload {
+	switch end.State {
+	case execution.Completed:
+		return execution.ExecutionCompleted{Answer: end.Outcome.Answer}
+	case execution.Failed:
+		return execution.ExecutionFailed{Code: end.Failure.Code, Message: end.Failure.Message}
+	default:
+		return execution.ExecutionCanceled{}
+	}
+}
+
+// EndingOf is the ending that a commit with ThenEnd asks for.
+func EndingOf(then Then) Ending {
+	if then.Failure != nil {
+		return Ending{State: execution.Failed, Failure: then.Failure}
+	}
+	return Ending{State: execution.Completed, Outcome: then.Outcome}
+}
+
+// InteractionEvent is the event that opens an interaction.
+func InteractionEvent(i execution.Interaction) execution.Payload {
+	return execution.InteractionRequired{RequestID: i.RequestID, Kind: i.Kind, Prompt: i.Prompt}
+}
+
+// InteractionWait is what the view shows while an interaction is open.
+func InteractionWait(i execution.Interaction) execution.Wait {
+	kind := execution.WaitInput
+	if i.Kind == execution.Authentication {
+		kind = execution.WaitAuth
+	}
+	return execution.Wait{Kind: kind, UntilMs: i.ExpiresAtMs}
+}
+
+// SuspendedEvent is the event of a suspension.
+func SuspendedEvent(s execution.Suspension) execution.Payload {
+	return execution.ExecutionSuspended{Reason: s.Reason, Detail: s.Detail}
+}
+
+// PausedSuspension is the suspension of a pause.
+func PausedSuspension() execution.Suspension {
+	return execution.Suspension{Reason: execution.ReasonPaused}
+}
+
+// InteractionExpiredSuspension is the suspension of an interaction that expired with onExpiry suspend.
+func InteractionExpiredSuspension() execution.Suspension {
+	return execution.Suspension{Reason: execution.ReasonPolicy, Detail: "interaction expired"}
+}
+
+// QuarantineSuspension is the suspension of a step that was reclaimed too often. workers are those whose claims ran out,
+// the last one included.
+func QuarantineSuspension(node string, workers []WorkerID) execution.Suspension {
+	names := make([]string, len(workers))
+	for i, worker := range workers {
+		names[i] = string(worker)
+	}
+	return execution.Suspension{
+		Reason: execution.ReasonQuarantined,
+		Detail: "after " + node + ", claims ran out of workers " + strings.Join(names, ", "),
+	}
+}
+
+// ReclaimedWarning is the event of a reclaim.
+func ReclaimedWarning() execution.Payload {
+	return execution.Warning{Code: execution.WarningReclaimed, Message: "an earlier claim of this step ran out"}
+}
+
+// CleanupWarning is the event of a clean-up that ran out of time.
+func CleanupWarning() execution.Payload {
+	return execution.Warning{Code: WarningCleanupOpen, Message: "the execution ended before its clean-up did"}
+}
+
+// DeadlineFailure is the failure of an execution that waited past its deadline.
+func DeadlineFailure() execution.Failure {
+	return execution.Failure{Code: execution.CodeDeadlineExceeded, Message: "the deadline passed while the execution waited"}
+}
+
+// SuspensionFailure is the failure of an execution that stayed suspended for longer than the retention.
+func SuspensionFailure() execution.Failure {
+	return execution.Failure{Code: execution.CodeSuspensionExpired, Message: "nobody resumed the execution in time"}
+}
+
+// InteractionFailure is the failure of an interaction that expired with onExpiry fail.
+func InteractionFailure() execution.Failure {
+	return execution.Failure{Code: execution.CodeInteractionExpired, Message: "the interaction expired unanswered"}
+}
+
+// UnfinishedFailure is the failure of a finalizing that ran out of time before anybody said how it ends.
+func UnfinishedFailure() execution.Failure {
+	return execution.Failure{Code: execution.CodeInternal, Message: "the clean-up ran out of time before an end was recorded"}
+}
+
+// ExpiredPayload is the inbox entry of an interaction that expired with onExpiry reject.
+func ExpiredPayload(request execution.RequestID) []byte {
+	quoted, err := json.Marshal(request)
+	if err != nil { // a string always encodes
+		quoted = []byte(`""`)
+	}
+	return fmt.Appendf(nil, `{"type":"expired","requestId":%s}`, quoted)
+}
