@@ -1,0 +1,116 @@
+package executor
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// CallStatus is where a call of a batch stands.
+type CallStatus string
+
+// The statuses of a call. Its intent and its result are in the ledger.
+const (
+	CallOutstanding CallStatus = "outstanding" // to be run
+	CallAsking      CallStatus = "asking"      // a person is or will be asked
+	CallReturned    CallStatus = "returned"    // its receipt is in the ledger
+)
+
+// Batch is the tool calls of one model response, in the response's order.
+type Batch struct {
+	ID    string      `json:"id"` // tool_batch_<turn>
+	Calls []BatchCall `json:"calls"`
+	// Asked is the interaction that is open; nil when none is.
+	Asked *Asked `json:"asked,omitempty"`
+}
+
+// BatchCall is one call of a batch.
+type BatchCall struct {
+	CallID   execution.CallID `json:"callId"`
+	Name     string           `json:"name"`
+	Status   CallStatus       `json:"status"`
+	Question *Question        `json:"question,omitempty"` // while asking
+}
+
+// Question is what a call asks.
+type Question struct {
+	Kind           execution.InteractionKind `json:"kind"`
+	Reason         string                    `json:"reason,omitempty"`
+	Prompt         string                    `json:"prompt"`
+	ExpiresAfterMs int64                     `json:"expiresAfterMs,omitempty"`
+	OnExpiry       execution.OnExpiry        `json:"onExpiry,omitempty"`
+}
+
+// Asked is the open interaction: its id and the calls it is about.
+type Asked struct {
+	RequestID execution.RequestID `json:"requestId"`
+	Calls     []execution.CallID  `json:"calls"`
+}
+
+// callIDs lists the calls in order; nil for no batch.
+func (b *Batch) callIDs() []execution.CallID {
+	if b == nil {
+		return nil
+	}
+	ids := make([]execution.CallID, len(b.Calls))
+	for i, call := range b.Calls {
+		ids[i] = call.CallID
+	}
+	return ids
+}
+
+// call finds a call; nil when the batch has none of that id.
+func (b *Batch) call(id execution.CallID) *BatchCall {
+	for i := range b.Calls {
+		if b.Calls[i].CallID == id {
+			return &b.Calls[i]
+		}
+	}
+	return nil
+}
+
+// in lists the calls of a status, in order.
+func (b *Batch) in(status CallStatus) []execution.CallID {
+	var ids []execution.CallID
+	for _, call := range b.Calls {
+		if call.Status == status {
+			ids = append(ids, call.CallID)
+		}
+	}
+	return ids
+}
+
+// asking counts the calls that wait for an approval and those that wait for anything else.
+func (b *Batch) asking() (approvals, others int) {
+	if b == nil {
+		return 0, 0
+	}
+	for _, call := range b.Calls {
+		switch {
+		case call.Status != CallAsking || call.Question == nil:
+		case call.Question.Kind == execution.Approval:
+			approvals++
+		default:
+			others++
+		}
+	}
+	return approvals, others
+}
+
+// clone copies the batch in full.
+func (b *Batch) clone() *Batch {
+	if b == nil {
+		return nil
+	}
+	out := &Batch{ID: b.ID, Calls: slices.Clone(b.Calls)}
+	for i, call := range out.Calls {
+		if call.Question != nil {
+			question := *call.Question
+			out.Calls[i].Question = &question
+		}
+	}
+	if b.Asked != nil {
+		out.Asked = &Asked{RequestID: b.Asked.RequestID, Calls: slices.Clone(b.Asked.Calls)}
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package executor
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/execution"
+)
+
+// RunState is everything of a run that must survive a crash and is neither history, nor ledger, nor row. It holds no id of
+// the execution or the conversation, so that another execution may start from a copy.
+type RunState struct {
+	Status RunStatus `json:"status"`
+	// Turn counts the model requests that succeeded.
+	Turn int `json:"turn"`
+	// Usage counts every request, failed ones included; the row's usage is newer when an attempt of a step failed.
+	Usage execution.Usage `json:"usage"`
+	// Limits are those in force, as the definition had them when the run began.
+	Limits execution.Limits `json:"limits,omitzero"`
+	// Instructions replace the definition's when they are not empty.
+	Instructions string `json:"instructions,omitempty"`
+	// MessageCount is the length of the conversation's history; before the history was read, of the run's own part.
+	MessageCount int `json:"messageCount"`
+	// InvocationID names the model request that is open or was answered last.
+	InvocationID string `json:"invocationId,omitempty"`
+
+	OutputRetriesUsed     int            `json:"outputRetriesUsed,omitempty"`
+	ModelErrorRetriesUsed int            `json:"modelErrorRetriesUsed,omitempty"`
+	ToolRetriesUsed       map[string]int `json:"toolRetriesUsed,omitempty"` // by tool name
+
+	// Response is the model's last answer until the loop has made something of it.
+	Response *Response `json:"response,omitempty"`
+	// Batch is set while the run is inside a tool boundary.
+	Batch *Batch `json:"batch,omitempty"`
+	// Output and Failure are how the run ended.
+	Output   *execution.Outcome `json:"output,omitempty"`
+	Failure  *execution.Failure `json:"failure,omitempty"`
+	Metadata Metadata           `json:"metadata,omitempty"`
+}
+
+// Response is what the loop needs of a model's answer.
+type Response struct {
+	Text         string               `json:"text,omitempty"`
+	ToolCalls    []execution.ToolCall `json:"toolCalls,omitempty"`
+	FinishReason string               `json:"finishReason,omitempty"`
+}
+
+// NewRunState is the state of a run that has not begun: status starting, nothing spent, the definition's limits.
+func NewRunState(definition *agent.Definition, request execution.CreateRequest) RunState {
+	state := RunState{Status: StatusStarting, Limits: definition.Limits}
+	if state.Limits.MaxTurns == 0 {
+		state.Limits.MaxTurns = execution.DefaultMaxTurns
+	}
+	for key, value := range request.Metadata {
+		if state.Metadata == nil {
+			state.Metadata = Metadata{}
+		}
+		state.Metadata[key] = value
+	}
+	return state
+}
+
+// Clone copies the state in full.
+func (s RunState) Clone() RunState {
+	s.ToolRetriesUsed = maps.Clone(s.ToolRetriesUsed)
+	s.Batch = s.Batch.clone()
+	s.Metadata = s.Metadata.clone()
+	if s.Response != nil {
+		response := *s.Response
+		response.ToolCalls = slices.Clone(response.ToolCalls)
+		s.Response = &response
+	}
+	if s.Output != nil {
+		output := *s.Output
+		s.Output = &output
+	}
+	if s.Failure != nil {
+		failure := *s.Failure
+		s.Failure = &failure
+	}
+	return s
+}
