@@ -144,6 +144,12 @@ func HashPartition(s string) Partition {
 	return Partition(h.Sum64() % Partitions)
 }
 
+// KeyPartition is the partition of an idempotency key's entry. A submission that carries a key and names no conversation
+// takes it for its ids too, so that key and execution change in one write.
+func KeyPartition(scope CallerScope, key string) Partition {
+	return HashPartition(scope.String() + "\x00" + key)
+}
+
 // RandomPartition picks a partition for a conversation that nothing ties to one.
 func RandomPartition() Partition {
 	var b [8]byte
