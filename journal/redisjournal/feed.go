@@ -1,0 +1,242 @@
+package redisjournal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+const (
+	// changedMessage is what scripts publish on an execution's channel; a frame is a JSON object.
+	feedBuffer         = 1024
+	feedHealthInterval = 3 * time.Second
+	unsubscribeTimeout = time.Second
+)
+
+var errFeedClosed = errors.New("the store is closed")
+
+// feed is the one pub/sub connection of a Store, shared by all who follow. Channels come and go with their followers.
+type feed struct {
+	rdb    redis.UniversalClient
+	keys   keyspace
+	logger *slog.Logger
+
+	mu     sync.Mutex // guards what follows, and keeps SUBSCRIBE and UNSUBSCRIBE in order on the connection
+	pubsub *redis.PubSub
+	topics map[string]*topic
+	closed bool
+	done   sync.WaitGroup
+}
+
+// topic is one channel and its followers.
+type topic struct {
+	confirmed   chan struct{}
+	isConfirmed bool
+	followers   map[*follower]struct{}
+}
+
+func newFeed(rdb redis.UniversalClient, keys keyspace, logger *slog.Logger) *feed {
+	return &feed{rdb: rdb, keys: keys, logger: logger, topics: make(map[string]*topic)}
+}
+
+// follow adds a follower of channel and waits until Redis has confirmed the subscription.
+func (f *feed) follow(ctx context.Context, channel string, deliver func(message string)) (*follower, error) {
+	followed := &follower{feed: f, channel: channel, deliver: deliver}
+	confirmed, err := f.add(ctx, followed)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-confirmed:
+		return followed, nil
+	case <-ctx.Done():
+		followed.leave()
+		return nil, ctx.Err()
+	}
+}
+
+func (f *feed) add(ctx context.Context, followed *follower) (<-chan struct{}, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errFeedClosed
+	}
+	t := f.topics[followed.channel]
+	if t == nil {
+		f.start()
+		if err := f.pubsub.Subscribe(ctx, followed.channel); err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		} // any other error: the connection is replaced, and the channel subscribed with it
+		t = &topic{confirmed: make(chan struct{}), followers: make(map[*follower]struct{})}
+		f.topics[followed.channel] = t
+	}
+	t.followers[followed] = struct{}{}
+	return t.confirmed, nil
+}
+
+// start opens the connection with the first follower. The caller holds mu.
+func (f *feed) start() {
+	if f.pubsub != nil {
+		return
+	}
+	f.pubsub = f.rdb.Subscribe(context.Background()) // no channel yet: nothing is sent
+	messages := f.pubsub.ChannelWithSubscriptions(
+		redis.WithChannelSize(feedBuffer), redis.WithChannelHealthCheckInterval(feedHealthInterval))
+	f.done.Add(1)
+	go func() {
+		defer f.done.Done()
+		for message := range messages {
+			f.receive(message)
+		}
+	}()
+}
+
+func (f *feed) receive(message any) {
+	switch message := message.(type) {
+	case *redis.Subscription:
+		if message.Kind == "subscribe" {
+			f.confirm(message.Channel)
+		}
+	case *redis.Message:
+		f.fanOut(message.Channel, message.Payload)
+	}
+}
+
+// confirm wakes those who wait for the subscription. A confirmation that comes again follows a new connection: what was
+// published in between is lost, so everybody is told to look.
+func (f *feed) confirm(channel string) {
+	f.mu.Lock()
+	t := f.topics[channel]
+	again := t != nil && t.isConfirmed
+	if t != nil && !t.isConfirmed {
+		t.isConfirmed = true
+		close(t.confirmed)
+	}
+	f.mu.Unlock()
+	if again {
+		f.fanOut(channel, "")
+	}
+}
+
+// fanOut hands the message to every follower; none of them blocks.
+func (f *feed) fanOut(channel, message string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t := f.topics[channel]; t != nil {
+		for followed := range t.followers {
+			followed.deliver(message)
+		}
+	}
+}
+
+func (f *feed) close() error {
+	f.mu.Lock()
+	f.closed = true
+	pubsub := f.pubsub
+	f.pubsub = nil
+	f.mu.Unlock()
+	if pubsub == nil {
+		return nil
+	}
+	err := pubsub.Close()
+	f.done.Wait()
+	if err != nil {
+		return fmt.Errorf("redisjournal: close the feed: %w", err)
+	}
+	return nil
+}
+
+// follower is one subscription to a channel.
+type follower struct {
+	feed    *feed
+	channel string
+	deliver func(message string)
+}
+
+// leave ends the subscription; the last follower of a channel takes the channel with it.
+func (l *follower) leave() {
+	f := l.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.topics[l.channel]
+	if t == nil {
+		return
+	}
+	delete(t.followers, l)
+	if len(t.followers) > 0 {
+		return
+	}
+	delete(f.topics, l.channel)
+	if f.pubsub == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), unsubscribeTimeout)
+	defer cancel()
+	if err := f.pubsub.Unsubscribe(ctx, l.channel); err != nil {
+		f.logger.Debug("unsubscribe failed; the connection is replaced", "channel", l.channel, "error", err)
+	}
+}
+
+// Follow subscribes to an execution. See journal.Feed.
+func (s *Store) Follow(ctx context.Context, id execution.ID) (journal.Subscription, error) {
+	if err := checkID(id); err != nil {
+		return nil, refusal("follow", string(id), err)
+	}
+	sub := newSubscription()
+	followed, err := s.feed.follow(ctx, s.keys.feed(id), sub.deliver)
+	if err != nil {
+		sub.stop()
+		return nil, refusal("follow", string(id), err)
+	}
+	sub.follower = followed
+	return sub, nil
+}
+
+// PublishFrame sends a frame to those who follow the execution now. See journal.Feed.
+func (s *Store) PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error {
+	if err := checkID(id); err != nil {
+		return refusal("publish frame", string(id), err)
+	}
+	message, err := json.Marshal(frame)
+	if err != nil {
+		return fmt.Errorf("encode frame of %s: %w", id, err)
+	}
+	if err := s.rdb.Publish(ctx, s.keys.feed(id), message).Err(); err != nil {
+		return refusal("publish frame", string(id), err)
+	}
+	return nil
+}
+
+// FollowRequests subscribes to the requests recorded for a worker's executions. See journal.Feed.
+func (s *Store) FollowRequests(ctx context.Context, worker journal.WorkerID) (journal.RequestSubscription, error) {
+	sub := newRequestSubscription()
+	followed, err := s.feed.follow(ctx, s.keys.requests(worker), sub.deliver)
+	if err != nil {
+		sub.stop()
+		return nil, refusal("follow requests", string(worker), err)
+	}
+	sub.follower = followed
+	return sub, nil
+}
+
+// decodeFrame reads a message of an execution's channel; nil means that something changed.
+func decodeFrame(message string) *execution.Frame {
+	if !strings.HasPrefix(message, "{") {
+		return nil
+	}
+	var frame execution.Frame
+	if err := json.Unmarshal([]byte(message), &frame); err != nil {
+		return nil // of another release: looking at the log is never wrong
+	}
+	return &frame
+}

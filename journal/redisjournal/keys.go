@@ -1,0 +1,116 @@
+package redisjournal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// keyspace builds every key and channel of a Store. All keys of a partition carry its hash tag, {p00} to {p63}, so they
+// share a Cluster slot. Scripts derive the keys of a conversation and of its next execution inside the same tag.
+type keyspace struct{ prefix string }
+
+// The order of an execution's keys in KEYS; lib.lua's open() binds them by these positions.
+const (
+	keyRow = iota
+	keyEvents
+	keyCheckpoints
+	keyTools
+	keyInbox
+	keyReceipts
+	keyDue
+	keyHandoff
+	keyPurge
+	executionKeys
+)
+
+// partition is the beginning of every key of partition p.
+func (k keyspace) partition(p execution.Partition) string { return k.prefix + ":{" + p.Tag() + "}:" }
+
+// row is a hash: the execution's scalars as fields, payloads as opaque values.
+func (k keyspace) row(id execution.ID) string {
+	return k.partition(id.Partition()) + "x:" + string(id)
+}
+
+// events is a list, index = sequence - 1, of "<ms> <payload>".
+func (k keyspace) events(id execution.ID) string { return k.row(id) + ":events" }
+
+// checkpoints is a list, index = step.
+func (k keyspace) checkpoints(id execution.ID) string { return k.row(id) + ":checkpoints" }
+
+// tools is a hash: the ledger, <call>:intent, <call>:started (a fence) and <call>:receipt.
+func (k keyspace) tools(id execution.ID) string { return k.row(id) + ":tools" }
+
+// inbox is a hash: request id -> payload.
+func (k keyspace) inbox(id execution.ID) string { return k.row(id) + ":inbox" }
+
+// receipts is a hash: operation:<id> -> "<sequence> <receipt>", request:<id> -> operation id.
+func (k keyspace) receipts(id execution.ID) string { return k.row(id) + ":receipts" }
+
+// due, handoff and purge are zsets: member -> ms.
+func (k keyspace) due(p execution.Partition) string     { return k.partition(p) + "due" }
+func (k keyspace) handoff(p execution.Partition) string { return k.partition(p) + "handoff" }
+func (k keyspace) purge(p execution.Partition) string   { return k.partition(p) + "purge" }
+
+// cleanup is a zset of terminal rows whose delegation is not cleaned up: id -> ms of their end.
+func (k keyspace) cleanup(p execution.Partition) string { return k.partition(p) + "cleanup" }
+
+// index is the zset that a Due names.
+func (k keyspace) index(p execution.Partition, name string) string { return k.partition(p) + name }
+
+// lock is a string that keeps a partition to one sweep at a time.
+func (k keyspace) lock(p execution.Partition) string { return k.partition(p) + "sweep" }
+
+// conversation is a hash; messages, a list, and waiting, a zset, stand beside it.
+func (k keyspace) conversation(id execution.ConversationID) string {
+	return k.partition(id.Partition()) + "conv:" + string(id)
+}
+
+func (k keyspace) messages(id execution.ConversationID) string {
+	return k.conversation(id) + ":messages"
+}
+
+func (k keyspace) waiting(id execution.ConversationID) string { return k.conversation(id) + ":waiting" }
+
+// caller is a zset, the listing index of a caller in one partition: id -> ms of creation.
+func (k keyspace) caller(p execution.Partition, scope execution.CallerScope) string {
+	return k.partition(p) + callerSuffix(scope)
+}
+
+func callerSuffix(scope execution.CallerScope) string { return "caller:" + digest(scope.String()) }
+
+// idempotency is a hash: execution, fingerprint. Its partition comes from the key alone.
+func (k keyspace) idempotency(scope execution.CallerScope, key string) string {
+	return k.partition(execution.KeyPartition(scope, key)) + keyMember(scope, key)
+}
+
+// keyMember is the suffix of an idempotency key's entry and its member in the purge index.
+func keyMember(scope execution.CallerScope, key string) string {
+	return keyMemberPrefix + digest(scope.String()+"\x00"+key)
+}
+
+const keyMemberPrefix = "idem:"
+
+// definition is a string: an agent's definition by its hash.
+func (k keyspace) definition(hash string) string { return k.prefix + ":def:" + hash }
+
+// feed is the channel of an execution, requests that of a worker.
+func (k keyspace) feed(id execution.ID) string { return k.prefix + ":feed:" + string(id) }
+
+func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":requests:" + string(id) }
+
+// execution lists an execution's keys as scripts get them.
+func (k keyspace) execution(id execution.ID) []string {
+	p := id.Partition()
+	return []string{
+		keyRow: k.row(id), keyEvents: k.events(id), keyCheckpoints: k.checkpoints(id), keyTools: k.tools(id),
+		keyInbox: k.inbox(id), keyReceipts: k.receipts(id), keyDue: k.due(p), keyHandoff: k.handoff(p), keyPurge: k.purge(p),
+	}
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}

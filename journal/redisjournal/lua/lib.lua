@@ -1,0 +1,1 @@
+-- Purpose: shared by all scripts.

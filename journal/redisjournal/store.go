@@ -1,0 +1,118 @@
+package redisjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Config configures a Store. The zero value works.
+type Config struct {
+	journal.Config
+	// Prefix begins every key and channel; 1 to 64 characters of [A-Za-z0-9._-]. Default "pawl".
+	Prefix string
+	// Logger receives what the feed has to say about its connection. Default slog.Default().
+	Logger *slog.Logger
+}
+
+var validPrefix = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+func (c Config) withDefaults() (Config, error) {
+	var err error
+	if c.Config, err = c.Config.WithDefaults(); err != nil {
+		return c, err
+	}
+	if c.Prefix == "" {
+		c.Prefix = "pawl"
+	}
+	if !validPrefix.MatchString(c.Prefix) {
+		return c, fmt.Errorf("redisjournal: Prefix must be 1 to 64 characters of A-Z a-z 0-9 . _ -, is %q", c.Prefix)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, nil
+}
+
+// Store is a journal.Store on Redis. It is safe for concurrent use. Close it to end its subscriptions.
+type Store struct {
+	journal.Store // SKELETON
+	rdb           redis.UniversalClient
+	cfg           Config
+	keys          keyspace
+	settings      string // the durations and bounds every script needs, in the order that lib.lua reads them
+	payloads      systemPayloads
+	memory        *memoryGuard
+	feed          *feed
+}
+
+// New makes a Store. It sends nothing to Redis. The caller keeps the client and closes it after the Store.
+func New(rdb redis.UniversalClient, cfg Config) (*Store, error) {
+	if rdb == nil {
+		return nil, errors.New("redisjournal: a Redis client is required")
+	}
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := encodeSystemPayloads()
+	if err != nil {
+		return nil, err
+	}
+	keys := keyspace{prefix: cfg.Prefix}
+	return &Store{
+		rdb: rdb, cfg: cfg, keys: keys, settings: settings(cfg), payloads: payloads,
+		memory: newMemoryGuard(rdb), feed: newFeed(rdb, keys, cfg.Logger),
+	}, nil
+}
+
+// Close ends the feed's connection. Subscriptions that are still open get no more signals.
+func (s *Store) Close() error { return s.feed.close() }
+
+// settings is what lib.lua's tail() reads: milliseconds and counts.
+func settings(cfg Config) string {
+	values := []int64{
+		cfg.HandoffGrace.Milliseconds(), cfg.Retention.Milliseconds(), cfg.CleanupTimeout.Milliseconds(),
+		cfg.CancelGrace.Milliseconds(), cfg.LookAgain.Milliseconds(), int64(cfg.MaxEvents), int64(cfg.MaxWaiting),
+	}
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = strconv.FormatInt(value, 10)
+	}
+	return strings.Join(texts, " ")
+}
+
+// now is the clock override that every script takes as its last argument; empty means the clock of Redis.
+func (s *Store) now() string {
+	if s.cfg.Now == nil {
+		return ""
+	}
+	return strconv.FormatInt(s.cfg.Now().UnixMilli(), 10)
+}
+
+// run runs a script over an execution's keys. The common tail follows the arguments.
+func (s *Store) run(ctx context.Context, script *script, id execution.ID, args ...any) (any, error) {
+	return s.runKeys(ctx, script, s.keys.execution(id), args...)
+}
+
+func (s *Store) runKeys(ctx context.Context, script *script, keys []string, args ...any) (any, error) {
+	reply, err := script.Run(ctx, s.rdb, keys, append(args, s.tail()...)...).Result()
+	if err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+// tail is the part of the arguments that lib.lua's tail() binds.
+func (s *Store) tail() []any {
+	return []any{s.payloads.canceled, s.payloads.paused, s.settings, s.now()}
+}
