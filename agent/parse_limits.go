@@ -1,0 +1,29 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+func parseLimits(agent *object) execution.Limits {
+	o := agent.child("limits")
+	if o == nil {
+		return execution.Limits{}
+	}
+	limits := execution.Limits{
+		MaxTurns:         o.count("maxTurns", 0),
+		MaxModelRequests: o.count("maxModelRequests", 0),
+		MaxToolCalls:     o.count("maxToolCalls", 0),
+		MaxInputTokens:   o.count("maxInputTokens", 0),
+		MaxOutputTokens:  o.count("maxOutputTokens", 0),
+		MaxTotalTokens:   o.count("maxTotalTokens", 0),
+		Deadline:         o.duration("deadline", 0),
+	}
+	if limits.Deadline%time.Millisecond != 0 {
+		o.bad("deadline", "must be whole milliseconds")
+	}
+	limits.SuspendOnExceeded = o.choice("onExceeded", "fail", "fail", "suspend") == "suspend"
+	o.refuseUnknown("maxCost")
+	return limits
+}
