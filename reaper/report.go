@@ -1,0 +1,110 @@
+package reaper
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// Report counts what a pass did, or what all passes did together.
+type Report struct {
+	Passes    int64 `json:"passes"`
+	Swept     int64 `json:"swept"`     // entries whose time had come
+	Lookups   int64 `json:"lookups"`   // tasks the queue was asked for
+	Standing  int64 `json:"standing"`  // of those, the ones that were standing
+	Unknown   int64 `json:"unknown"`   // entries left alone because the queue did not answer
+	Postponed int64 `json:"postponed"` // entries moved on because their task was standing
+	Requeued  int64 `json:"requeued"`  // steps made runnable again
+	Expired   int64 `json:"expired"`   // entries whose time was over
+	Purged    int64 `json:"purged"`    // ended executions and idempotency keys looked at for the last time
+	MovedOn   int64 `json:"movedOn"`   // entries that were no longer due when they were written
+	Enqueued  int64 `json:"enqueued"`  // tasks
+	Bad       int64 `json:"bad"`       // entries that could not be handled; moved on by a minute
+	Errors    int64 `json:"errors"`    // calls that failed, of the store or of the queue
+	Repaired  int64 `json:"repaired"`  // what the queue's repair mended
+}
+
+// Zero reports whether nothing was found and nothing failed.
+func (r Report) Zero() bool {
+	r.Passes = 0
+	return r == Report{}
+}
+
+// Add returns the sum of both reports.
+func (r Report) Add(s Report) Report {
+	return Report{
+		Passes: r.Passes + s.Passes, Swept: r.Swept + s.Swept, Lookups: r.Lookups + s.Lookups,
+		Standing: r.Standing + s.Standing, Unknown: r.Unknown + s.Unknown, Postponed: r.Postponed + s.Postponed,
+		Requeued: r.Requeued + s.Requeued, Expired: r.Expired + s.Expired, Purged: r.Purged + s.Purged,
+		MovedOn: r.MovedOn + s.MovedOn, Enqueued: r.Enqueued + s.Enqueued, Bad: r.Bad + s.Bad,
+		Errors: r.Errors + s.Errors, Repaired: r.Repaired + s.Repaired,
+	}
+}
+
+// LogValue shows the counts that are not zero.
+func (r Report) LogValue() slog.Value {
+	var attrs []slog.Attr
+	for _, count := range []struct {
+		name  string
+		value int64
+	}{
+		{"passes", r.Passes},
+		{"swept", r.Swept},
+		{"lookups", r.Lookups},
+		{"standing", r.Standing},
+		{"unknown", r.Unknown},
+		{"postponed", r.Postponed},
+		{"requeued", r.Requeued},
+		{"expired", r.Expired},
+		{"purged", r.Purged},
+		{"movedOn", r.MovedOn},
+		{"enqueued", r.Enqueued},
+		{"bad", r.Bad},
+		{"errors", r.Errors},
+		{"repaired", r.Repaired},
+	} {
+		if count.value != 0 {
+			attrs = append(attrs, slog.Int64(count.name, count.value))
+		}
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// tally is a report that several goroutines add to, with the errors met so far.
+type tally struct {
+	mu     sync.Mutex
+	report Report
+	errs   []error
+}
+
+// maxErrors bounds the errors that one pass keeps; the rest is only counted.
+const maxErrors = 5
+
+func (t *tally) add(r Report) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report = t.report.Add(r)
+}
+
+// stuck reports whether entries were left where they are: another page would only give the same ones.
+func (t *tally) stuck() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.report.Errors > t.report.Bad
+}
+
+func (t *tally) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.report.Errors++
+	if len(t.errs) < maxErrors {
+		t.errs = append(t.errs, err)
+	}
+}
+
+func (r Report) minus(s Report) Report {
+	return r.Add(Report{
+		Passes: -s.Passes, Swept: -s.Swept, Lookups: -s.Lookups, Standing: -s.Standing, Unknown: -s.Unknown,
+		Postponed: -s.Postponed, Requeued: -s.Requeued, Expired: -s.Expired, Purged: -s.Purged, MovedOn: -s.MovedOn,
+		Enqueued: -s.Enqueued, Bad: -s.Bad, Errors: -s.Errors, Repaired: -s.Repaired,
+	})
+}

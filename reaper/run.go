@@ -1,0 +1,87 @@
+package reaper
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Run repeats passes until ctx ends, and returns nil then. Errors are logged and counted; they never end it. What an
+// unfinished pass leaves behind stays due for the next reaper.
+func (r *Reaper) Run(ctx context.Context) error {
+	var (
+		log        = &reporter{reaper: r, since: time.Now()}
+		nextRepair = time.Now()
+	)
+	for ctx.Err() == nil {
+		report, err := r.Pass(ctx)
+		if now := time.Now(); !now.Before(nextRepair) && ctx.Err() == nil {
+			nextRepair = now.Add(r.cfg.RepairInterval)
+			r.repair(ctx)
+		}
+		if ctx.Err() == nil {
+			log.passed(ctx, report, err)
+		}
+		r.wait(ctx)
+	}
+	log.flush(context.WithoutCancel(ctx))
+	return nil
+}
+
+// wait waits for at most the interval, and for at least three quarters of it: several reapers drift apart, and the bound
+// on recovery holds.
+func (r *Reaper) wait(ctx context.Context) {
+	quarter := int64(r.cfg.Interval/4) + 1
+	timer := time.NewTimer(r.cfg.Interval - time.Duration(rand.Int64N(quarter)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (r *Reaper) repair(ctx context.Context) {
+	mended, err := r.tasks.Repair(ctx)
+	if err != nil && ctx.Err() == nil {
+		r.count(Report{Errors: 1})
+		r.cfg.Logger.WarnContext(ctx, "reaper: repair of the queue failed", "error", err)
+	}
+	if mended > 0 {
+		r.count(Report{Repaired: int64(mended)})
+		r.cfg.Logger.InfoContext(ctx, "reaper: repaired the queue", "mended", mended)
+	}
+}
+
+// reporter logs passes: each at debug, the first error of a kind of trouble at once, the sum once a minute.
+type reporter struct {
+	reaper  *Reaper
+	since   time.Time
+	logged  Report // the total when the last sum was logged
+	failing bool
+}
+
+func (l *reporter) passed(ctx context.Context, report Report, err error) {
+	logger := l.reaper.cfg.Logger
+	logger.DebugContext(ctx, "reaper: pass", "report", report)
+	switch {
+	case err != nil && !l.failing:
+		logger.WarnContext(ctx, "reaper: pass met errors; what it could not handle stays due", "error", err)
+	case err != nil:
+		logger.DebugContext(ctx, "reaper: pass met errors", "error", err)
+	case l.failing:
+		logger.InfoContext(ctx, "reaper: passes are without errors again")
+	}
+	l.failing = err != nil
+	if time.Since(l.since) >= reportInterval {
+		l.flush(ctx)
+	}
+}
+
+// flush logs what was done since the last time.
+func (l *reporter) flush(ctx context.Context) {
+	total := l.reaper.Total()
+	if done := total.minus(l.logged); !done.Zero() {
+		l.reaper.cfg.Logger.InfoContext(ctx, "reaper: since the last report", "report", done)
+	}
+	l.logged, l.since = total, time.Now()
+}
