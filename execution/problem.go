@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -58,33 +57,36 @@ var (
 	ErrExecutionEnded = fmt.Errorf("%w: execution ended", ErrConflict)
 )
 
+const statusInternal = 500
+
 // problemKind is what a code implies.
 type problemKind struct {
 	status int
+	title  string
 	class  error
 }
 
 // kind is the one table from code to HTTP status and class. An unknown code, of a later release, has neither.
 func (c ErrorCode) kind() (problemKind, bool) {
 	table := map[ErrorCode]problemKind{
-		InvalidRequest:       {http.StatusBadRequest, ErrInvalid},
-		UnknownField:         {http.StatusBadRequest, ErrUnknownField},
-		UnknownAgent:         {http.StatusBadRequest, ErrUnknownAgent},
-		Unauthenticated:      {http.StatusUnauthorized, ErrUnauthenticated},
-		Forbidden:            {http.StatusForbidden, ErrForbidden},
-		NotFound:             {http.StatusNotFound, ErrNotFound},
-		MethodNotAllowed:     {http.StatusMethodNotAllowed, ErrInvalid},
-		NotAcceptable:        {http.StatusNotAcceptable, ErrInvalid},
-		Conflict:             {http.StatusConflict, ErrConflict},
-		IdempotencyKeyReused: {http.StatusConflict, ErrIdempotencyKeyReused},
-		ConversationBusy:     {http.StatusConflict, ErrConversationBusy},
-		InteractionClosed:    {http.StatusConflict, ErrInteractionClosed},
-		ExecutionEnded:       {http.StatusConflict, ErrExecutionEnded},
-		TooLarge:             {http.StatusRequestEntityTooLarge, ErrInvalid},
-		UnsupportedMediaType: {http.StatusUnsupportedMediaType, ErrInvalid},
-		Overloaded:           {http.StatusTooManyRequests, ErrOverloaded},
-		Internal:             {http.StatusInternalServerError, ErrInternal},
-		Unavailable:          {http.StatusServiceUnavailable, ErrUnavailable},
+		InvalidRequest:       {400, "Bad Request", ErrInvalid},
+		UnknownField:         {400, "Bad Request", ErrUnknownField},
+		UnknownAgent:         {400, "Bad Request", ErrUnknownAgent},
+		Unauthenticated:      {401, "Unauthorized", ErrUnauthenticated},
+		Forbidden:            {403, "Forbidden", ErrForbidden},
+		NotFound:             {404, "Not Found", ErrNotFound},
+		MethodNotAllowed:     {405, "Method Not Allowed", ErrInvalid},
+		NotAcceptable:        {406, "Not Acceptable", ErrInvalid},
+		Conflict:             {409, "Conflict", ErrConflict},
+		IdempotencyKeyReused: {409, "Conflict", ErrIdempotencyKeyReused},
+		ConversationBusy:     {409, "Conflict", ErrConversationBusy},
+		InteractionClosed:    {409, "Conflict", ErrInteractionClosed},
+		ExecutionEnded:       {409, "Conflict", ErrExecutionEnded},
+		TooLarge:             {413, "Content Too Large", ErrInvalid},
+		UnsupportedMediaType: {415, "Unsupported Media Type", ErrInvalid},
+		Overloaded:           {429, "Too Many Requests", ErrOverloaded},
+		Internal:             {500, "Internal Server Error", ErrInternal},
+		Unavailable:          {503, "Service Unavailable", ErrUnavailable},
 	}
 	kind, known := table[c]
 	return kind, known
@@ -107,7 +109,7 @@ type APIError struct {
 func NewAPIError(code ErrorCode, format string, args ...any) *APIError {
 	kind, known := code.kind()
 	if !known {
-		kind.status = http.StatusInternalServerError
+		kind.status = statusInternal
 	}
 	return &APIError{Status: kind.status, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
@@ -165,13 +167,13 @@ func (e *APIError) Unwrap() []error {
 
 func classOfStatus(status int) error {
 	switch {
-	case status == http.StatusConflict:
+	case status == 409:
 		return ErrConflict
-	case status == http.StatusTooManyRequests:
+	case status == 429:
 		return ErrOverloaded
-	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+	case status == 502, status == 503, status == 504:
 		return ErrUnavailable
-	case status >= http.StatusInternalServerError:
+	case status >= statusInternal:
 		return ErrInternal
 	default:
 		return ErrInvalid
@@ -190,8 +192,9 @@ type problem struct {
 
 // MarshalJSON writes application/problem+json. RetryAfter travels in its header.
 func (e *APIError) MarshalJSON() ([]byte, error) {
+	kind, _ := e.Code.kind()
 	return json.Marshal(problem{
-		Type: "about:blank", Title: http.StatusText(e.Status), Status: e.Status, Code: e.Code,
+		Type: "about:blank", Title: kind.title, Status: e.Status, Code: e.Code,
 		Detail: e.Detail, Field: e.Field,
 	})
 }

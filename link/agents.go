@@ -1,0 +1,32 @@
+package link
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/execution"
+)
+
+// Agents implements RuntimeLink. The catalog is no secret between tenants.
+func (l *session) Agents(context.Context) ([]execution.AgentSummary, error) {
+	names := slices.Sorted(slices.Values(l.service.cfg.Catalog.Names()))
+	summaries := make([]execution.AgentSummary, 0, len(names))
+	for _, name := range names {
+		if definition, known := l.service.cfg.Catalog.Agent(name); known {
+			summaries = append(summaries, summary(definition))
+		}
+	}
+	return summaries, nil
+}
+
+// summary says what a backend can do today. Overrides and frontend tools are declared when a submission may carry them.
+func summary(definition *agent.Definition) execution.AgentSummary {
+	return execution.AgentSummary{
+		ID: definition.Name, Backend: definition.Backend,
+		Capabilities: execution.Capabilities{
+			Cancellation: "cooperative_token", Decisions: true, Continuation: "in_process_state",
+			Waits: "input", Transcript: "full_transcript", Output: "text",
+		},
+	}
+}

@@ -1,0 +1,159 @@
+package link
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/faultpoint"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// submission is a request that was checked, with the names that follow from it.
+type submission struct {
+	key          string
+	caller       execution.CallerScope
+	request      execution.CreateRequest
+	fingerprint  string
+	id           execution.ID
+	conversation execution.ConversationID
+}
+
+// Create implements RuntimeLink.
+func (l *session) Create(ctx context.Context, key string, request execution.CreateRequest) (execution.Created, error) {
+	if err := l.maySubmit(); err != nil {
+		return execution.Created{}, err
+	}
+	sub, err := newSubmission(l.authority.Caller, key, request)
+	if err != nil {
+		return execution.Created{}, err
+	}
+	created, err := l.service.submit(ctx, sub)
+	// A replay is answered even when the same request would be refused by now: its agent was taken away, or the
+	// installation is full.
+	if errors.Is(err, execution.ErrUnknownAgent) || errors.Is(err, execution.ErrOverloaded) {
+		if row, found := l.service.earlier(ctx, sub); found {
+			return execution.Created{View: row.View(), Replayed: true}, nil
+		}
+	}
+	return created, err
+}
+
+// newSubmission checks a request and names what it creates. With a key the names follow from caller and key, so that a
+// repeat meets its first try whatever became of that.
+func newSubmission(caller execution.CallerScope, key string, request execution.CreateRequest) (submission, error) {
+	if err := validateKey(key); err != nil {
+		return submission{}, err
+	}
+	request, err := normalize(request)
+	if err != nil {
+		return submission{}, err
+	}
+	sub := submission{key: key, caller: caller, request: request, conversation: request.ConversationID}
+	if sub.fingerprint, err = fingerprint(request); err != nil {
+		return submission{}, err
+	}
+	switch {
+	case key == "" && sub.conversation == "":
+		sub.conversation = execution.NewConversationID(execution.RandomPartition())
+		sub.id = execution.NewID(sub.conversation.Partition())
+	case key == "":
+		sub.id = execution.NewID(sub.conversation.Partition())
+	case sub.conversation == "":
+		p := execution.HashPartition(caller.String() + "\x00" + key)
+		sub.conversation = execution.DerivedConversationID(p, caller, key)
+		sub.id = execution.DerivedID(p, caller, key)
+	default:
+		sub.id = execution.DerivedID(sub.conversation.Partition(), caller, key)
+	}
+	return sub, nil
+}
+
+// fingerprint is the hash of a normalized request's canonical JSON: struct fields in order, map keys sorted.
+func fingerprint(request execution.CreateRequest) (string, error) {
+	data, err := json.Marshal(request)
+	if err != nil {
+		return "", execution.NewAPIError(execution.Internal, "").Because(fmt.Errorf("fingerprint: %w", err))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func (s *Service) submit(ctx context.Context, sub submission) (execution.Created, error) {
+	definition, known := s.cfg.Catalog.Agent(sub.request.Agent)
+	if !known {
+		return execution.Created{}, execution.NewAPIError(execution.UnknownAgent,
+			"there is no agent of that name; known are: %s", strings.Join(s.cfg.Catalog.Names(), ", ")).In("agent")
+	}
+	if err := s.admit(ctx); err != nil {
+		return execution.Created{}, err
+	}
+	row, err := s.prepare(ctx, sub, definition)
+	if err != nil {
+		return execution.Created{}, s.problem("create", err)
+	}
+	faultpoint.Hit("before_commit:run_start")
+	reservation, err := s.cfg.Journal.Reserve(ctx, row)
+	if errors.Is(err, journal.ErrLimit) {
+		err = s.overloaded("too many executions wait for the conversation's turn").In("conversationId").Because(err)
+	}
+	if err != nil {
+		return execution.Created{}, s.problem("create", err)
+	}
+	faultpoint.Hit("after_commit:run_start")
+	s.enqueue(ctx, reservation.Tasks)
+	return execution.Created{View: reservation.Execution.View(), Replayed: !reservation.Created}, nil
+}
+
+// admit refuses when too many executions are open. The bound is soft: submissions at the same moment may pass it.
+func (s *Service) admit(ctx context.Context) error {
+	if s.cfg.MaxOpen == 0 {
+		return nil
+	}
+	open, err := s.cfg.Journal.OpenExecutions(ctx)
+	if err != nil {
+		return s.problem("create", err)
+	}
+	if open >= s.cfg.MaxOpen {
+		return s.overloaded("%d executions have not ended; the limit is %d", open, s.cfg.MaxOpen)
+	}
+	return nil
+}
+
+// prepare stores the agent's definition and builds the row.
+func (s *Service) prepare(
+	ctx context.Context, sub submission, definition *agent.Definition,
+) (journal.NewExecution, error) {
+	hash := definition.Hash()
+	checkpoint, node, messages, err := s.cfg.Opening(definition, sub.request)
+	if err != nil {
+		return journal.NewExecution{}, fmt.Errorf("open agent %s: %w", definition.Name, err)
+	}
+	if err := s.cfg.Journal.PutDefinition(ctx, hash, definition.Canonical()); err != nil {
+		return journal.NewExecution{}, err
+	}
+	return journal.NewExecution{
+		ID: sub.id, ConversationID: sub.conversation, IdempotencyKey: sub.key, Fingerprint: sub.fingerprint,
+		Caller: sub.caller, Request: sub.request, Definition: hash, Queue: definition.Queue,
+		Deadline: definition.Limits.Deadline, Checkpoint: checkpoint, Node: node, Messages: messages,
+	}, nil
+}
+
+// earlier finds the execution that the same submission created before.
+func (s *Service) earlier(ctx context.Context, sub submission) (journal.Execution, bool) {
+	if sub.key == "" {
+		return journal.Execution{}, false
+	}
+	row, err := s.cfg.Journal.Get(ctx, sub.id)
+	if err != nil || row.Caller != sub.caller || row.IdempotencyKey != sub.key {
+		return journal.Execution{}, false
+	}
+	stored, err := fingerprint(row.Request)
+	return row, err == nil && stored == sub.fingerprint
+}

@@ -1,0 +1,93 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// SubmitInput implements RuntimeLink.
+func (l *session) SubmitInput(
+	ctx context.Context, id execution.ID, input execution.SubmitInput,
+) (execution.View, error) {
+	if err := validateInput(input); err != nil {
+		return execution.View{}, err
+	}
+	response, err := canonicalInput(input.Input)
+	if err != nil {
+		return execution.View{}, err
+	}
+	row, err := l.steer(ctx, "input", id)
+	if err != nil {
+		return execution.View{}, err
+	}
+	// A repeated operation answers as before even when the row has moved on, so the journal decides it by its receipt.
+	if _, repeated := row.InputReceipts[input.OperationID]; !repeated {
+		if err := answers(&row, input.Input); err != nil {
+			return execution.View{}, err
+		}
+	}
+	mutation, err := l.service.cfg.Journal.CommitInteractionInput(ctx, id, journal.InteractionInput{
+		OperationID: input.OperationID, RequestID: input.Input.RequestID, Response: response,
+	})
+	if err != nil {
+		return execution.View{}, l.service.inputProblem(&row, input, err)
+	}
+	l.service.enqueue(ctx, mutation.Tasks)
+	return mutation.Execution.View(), nil
+}
+
+// inputProblem says why an input was refused. A conflict that is not about the interaction is about the operation id.
+func (s *Service) inputProblem(row *journal.Execution, input execution.SubmitInput, err error) error {
+	_, repeated := row.InputReceipts[input.OperationID]
+	conflict := errors.Is(err, journal.ErrConflict) && !errors.Is(err, journal.ErrState)
+	if repeated || conflict && !errors.Is(err, journal.ErrInteractionClosed) {
+		if conflict {
+			return execution.NewAPIError(execution.Conflict,
+				"the operation id was used for another input").In("operationId").Because(err)
+		}
+	}
+	return s.problem("input "+string(row.ID), err)
+}
+
+// canonicalInput is the stored form of an answer; equal answers have equal forms.
+func canonicalInput(input execution.Input) (string, error) {
+	decisions := make([]execution.Decision, len(input.Decisions))
+	for i, decision := range input.Decisions {
+		if decision.Answer != nil {
+			answer, err := canonicalJSON(decision.Answer)
+			if err != nil {
+				return "", invalid(decisionField(i, "answer"), "must be JSON").Because(err)
+			}
+			decision.Answer = answer
+		}
+		decisions[i] = decision
+	}
+	if len(decisions) > 0 {
+		input.Decisions = decisions
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		return "", execution.NewAPIError(execution.Internal, "").Because(fmt.Errorf("encode input: %w", err))
+	}
+	if len(data) > execution.MaxResponseLength {
+		return "", invalid("input", "want at most %d bytes, got %d", execution.MaxResponseLength, len(data))
+	}
+	return string(data), nil
+}
+
+// canonicalJSON sorts the keys of objects and keeps numbers as they were written.
+func canonicalJSON(data json.RawMessage) (json.RawMessage, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, fmt.Errorf("canonical JSON: %w", err)
+	}
+	return json.Marshal(value)
+}

@@ -1,0 +1,47 @@
+package link
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// RuntimeLink is what an app can do with executions, as one caller. Every error is an *execution.APIError (or the
+// context's own error), so errors.Is finds its class: execution.ErrInvalid, ErrNotFound, ErrForbidden, ErrConflict and
+// the finer ones, ErrOverloaded, ErrUnavailable, ErrInternal.
+//
+// After ErrUnavailable the outcome of a write is unknown: repeat the very same call. Create is safe to repeat with its
+// key, SubmitInput with its operation id, Cancel always.
+type RuntimeLink interface {
+	// Create submits an execution. When it returns, the execution is written. key, 1 to 256 printable characters, makes
+	// it idempotent for as long as the execution is kept: the same request gives the first execution's current view,
+	// another request ErrIdempotencyKeyReused. An empty key is none.
+	Create(ctx context.Context, key string, request execution.CreateRequest) (execution.Created, error)
+	// Execution returns the view of an execution.
+	Execution(ctx context.Context, id execution.ID) (execution.View, error)
+	// Wait returns the view as soon as the execution has ended or has another version than the given one, and after d,
+	// at most MaxWait, whatever has happened. Version 0 waits for another state than the one at the call.
+	Wait(ctx context.Context, id execution.ID, version uint64, d time.Duration) (execution.View, error)
+	// Events returns at most limit events with a sequence above after. A limit above MaxLimit is MaxLimit, below 1 is
+	// ErrInvalid; an after beyond the log is ErrConflict.
+	Events(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (execution.EventPage, error)
+	// Follow streams the events with a sequence above after, and frames, up to the terminal event. The stream lives
+	// until it is closed or ctx ends. An after beyond the log is ErrConflict.
+	Follow(ctx context.Context, id execution.ID, after execution.Sequence) (execution.Stream, error)
+	// SubmitInput answers the open interaction. Repeating it with its operation id answers as before, whatever has
+	// become of the execution; other content under that id is ErrConflict. An interaction that is not open, or was
+	// answered by another operation, is ErrInteractionClosed.
+	SubmitInput(ctx context.Context, id execution.ID, input execution.SubmitInput) (execution.View, error)
+	// Cancel ends the execution, or asks its holder to. On one that has ended it changes nothing.
+	Cancel(ctx context.Context, id execution.ID) (execution.Steered, error)
+	// Agents lists the agents that may be named in Create, by id.
+	Agents(ctx context.Context) ([]execution.AgentSummary, error)
+}
+
+// Bounds of a link.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+	MaxWait      = 60 * time.Second
+)

@@ -1,0 +1,132 @@
+package link
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Execution implements RuntimeLink.
+func (l *session) Execution(ctx context.Context, id execution.ID) (execution.View, error) {
+	row, err := l.see(ctx, "get", id)
+	if err != nil {
+		return execution.View{}, err
+	}
+	return row.View(), nil
+}
+
+// Events implements RuntimeLink.
+func (l *session) Events(
+	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
+) (execution.EventPage, error) {
+	if limit < 1 {
+		return execution.EventPage{}, invalid("limit", "must be at least 1")
+	}
+	if _, err := l.see(ctx, "events", id); err != nil {
+		return execution.EventPage{}, err
+	}
+	page, err := l.service.page(ctx, id, after, min(limit, MaxLimit))
+	if err != nil {
+		return execution.EventPage{}, err
+	}
+	next := after
+	if n := len(page.Events); n > 0 {
+		next = page.Events[n-1].Sequence
+	}
+	return execution.EventPage{Events: page.Events, NextAfter: next, HasMore: next < page.Last}, nil
+}
+
+// page reads a page and refuses a cursor that the log has not reached: it comes from another log, or from one that a
+// failover cut short, and waiting at it would skip events.
+func (s *Service) page(
+	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
+) (journal.EventPage, error) {
+	page, err := s.cfg.Journal.EventPage(ctx, id, after, limit)
+	if err != nil {
+		return page, s.problem("events "+string(id), err)
+	}
+	if after > page.Last {
+		return page, execution.NewAPIError(execution.Conflict,
+			"the log ends at %d, before %d", page.Last, after).In("after")
+	}
+	if page.Events == nil {
+		page.Events = []execution.Event{}
+	}
+	return page, nil
+}
+
+// Wait implements RuntimeLink.
+func (l *session) Wait(
+	ctx context.Context, id execution.ID, version uint64, d time.Duration,
+) (execution.View, error) {
+	if d < 0 {
+		return execution.View{}, invalid("wait", "must not be negative")
+	}
+	row, err := l.see(ctx, "wait", id)
+	if err != nil {
+		return execution.View{}, err
+	}
+	first := row.State
+	done := func() bool {
+		changed := row.State != first
+		if version != 0 {
+			changed = row.Version != version
+		}
+		return changed || row.State.Terminal()
+	}
+	if d == 0 || done() {
+		return row.View(), nil
+	}
+	return l.service.await(ctx, id, min(d, MaxWait), &row, done)
+}
+
+// await reads the row at every hint and every Reread until done or until d has passed.
+func (s *Service) await(
+	ctx context.Context, id execution.ID, d time.Duration, row *journal.Execution, done func() bool,
+) (execution.View, error) {
+	// Subscribe, then read: a change between the caller's look and the subscription is seen by the first read.
+	subscription, err := s.cfg.Journal.Follow(ctx, id)
+	if err != nil {
+		return execution.View{}, s.problem("wait "+string(id), err)
+	}
+	defer func() { _ = subscription.Close() }() // nothing more is expected of it
+	end := time.NewTimer(d)
+	defer end.Stop()
+	again := time.NewTicker(s.cfg.Reread)
+	defer again.Stop()
+	for over := false; ; {
+		if *row, err = s.cfg.Journal.Get(ctx, id); err != nil {
+			return execution.View{}, s.problem("wait "+string(id), err)
+		}
+		if over || done() {
+			return row.View(), nil
+		}
+		if over, err = hint(ctx, subscription.Signals(), again.C, end.C); err != nil {
+			return execution.View{}, err
+		}
+	}
+}
+
+// hint waits until the log should be read again. Frames say nothing about the log.
+func hint(
+	ctx context.Context, signals <-chan journal.Signal, again, end <-chan time.Time,
+) (over bool, err error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-end:
+			return true, nil
+		case <-again:
+			return false, nil
+		case signal, open := <-signals:
+			if !open {
+				signals = nil // closed early: the ticker goes on
+			} else if signal.Frame == nil {
+				return false, nil
+			}
+		}
+	}
+}

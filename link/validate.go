@@ -1,0 +1,150 @@
+package link
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// Bounds of a submission. Texts are counted in bytes, names in characters.
+const (
+	maxKey           = 256
+	maxText          = execution.MaxResponseLength
+	maxMetadata      = 16
+	maxMetadataKey   = 64
+	maxMetadataValue = 512
+	maxAgentName     = 256
+	maxTimeMs        = 253_402_300_799_999 // the last millisecond of the year 9999
+)
+
+// fieldKey is where an idempotency key travels.
+const fieldKey = "Idempotency-Key"
+
+func validateKey(key string) error {
+	if n := utf8.RuneCountInString(key); n > maxKey {
+		return invalid(fieldKey, "want 1 to %d characters, got %d", maxKey, n)
+	}
+	if !utf8.ValidString(key) {
+		return invalid(fieldKey, "must be valid UTF-8")
+	}
+	for _, r := range key {
+		if !unicode.IsPrint(r) {
+			return invalid(fieldKey, "must hold printable characters only")
+		}
+	}
+	return nil
+}
+
+// normalize checks a submission and fills in its defaults, so that two requests which mean the same are the same.
+func normalize(r execution.CreateRequest) (execution.CreateRequest, error) {
+	if r.OnBusy == "" {
+		r.OnBusy = execution.BusyReject
+	}
+	if r.Priority == "" {
+		r.Priority = execution.Normal
+	}
+	if len(r.Metadata) == 0 {
+		r.Metadata = nil
+	}
+	checks := []func(execution.CreateRequest) error{
+		validateAgent, validateMessage, validateConversation, validateOnBusy, validateMetadata, validatePriority, validateStart,
+	}
+	for _, check := range checks {
+		if err := check(r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func validateAgent(r execution.CreateRequest) error {
+	switch {
+	case r.Agent == "":
+		return invalid("agent", "must not be empty")
+	case len(r.Agent) > maxAgentName:
+		return invalid("agent", "want at most %d bytes", maxAgentName)
+	default:
+		return nil
+	}
+}
+
+func validateMessage(r execution.CreateRequest) error {
+	in := r.Input
+	switch {
+	case in.Type != execution.UserMessage:
+		return invalid("input.type", "must be %q", execution.UserMessage)
+	case in.RequestID != "":
+		return invalid("input.requestId", "does not belong to a %s", in.Type)
+	case in.Decisions != nil:
+		return invalid("input.decisions", "does not belong to a %s", in.Type)
+	default:
+		return validateText(in.Text)
+	}
+}
+
+func validateText(text string) error {
+	switch {
+	case text == "":
+		return invalid("input.text", "must not be empty")
+	case len(text) > maxText:
+		return invalid("input.text", "want at most %d bytes", maxText)
+	case !utf8.ValidString(text):
+		return invalid("input.text", "must be valid UTF-8")
+	default:
+		return nil
+	}
+}
+
+func validateConversation(r execution.CreateRequest) error {
+	if r.ConversationID == "" {
+		return nil
+	}
+	if _, err := execution.ParseConversationID(string(r.ConversationID)); err != nil {
+		return invalid("conversationId", "%v", err).Because(err)
+	}
+	return nil
+}
+
+func validateOnBusy(r execution.CreateRequest) error {
+	switch r.OnBusy {
+	case execution.BusyReject, execution.BusyEnqueue:
+		return nil
+	case "interrupt", "rollback":
+		return invalid("onBusy", "%q is not supported by this version; want %q or %q",
+			r.OnBusy, execution.BusyReject, execution.BusyEnqueue)
+	default:
+		return invalid("onBusy", "want %q or %q", execution.BusyReject, execution.BusyEnqueue)
+	}
+}
+
+func validateMetadata(r execution.CreateRequest) error {
+	if len(r.Metadata) > maxMetadata {
+		return invalid("metadata", "want at most %d entries, got %d", maxMetadata, len(r.Metadata))
+	}
+	for key, value := range r.Metadata {
+		if n := utf8.RuneCountInString(key); n < 1 || n > maxMetadataKey || !utf8.ValidString(key) {
+			return invalid("metadata", "want keys of 1 to %d characters, got one of %d", maxMetadataKey, n)
+		}
+		if n := utf8.RuneCountInString(value); n > maxMetadataValue || !utf8.ValidString(value) {
+			return invalid("metadata."+key, "want at most %d characters, got %d", maxMetadataValue, n)
+		}
+	}
+	return nil
+}
+
+func validatePriority(r execution.CreateRequest) error {
+	switch r.Priority {
+	case execution.High, execution.Normal, execution.Low:
+		return nil
+	default:
+		return invalid("priority", "want %q, %q or %q", execution.High, execution.Normal, execution.Low)
+	}
+}
+
+func validateStart(r execution.CreateRequest) error {
+	if r.StartAtMs < 0 || r.StartAtMs > maxTimeMs {
+		return invalid("startAtMs", "want milliseconds since 1970, from 0 to %d", int64(maxTimeMs))
+	}
+	return nil
+}
