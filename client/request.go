@@ -1,0 +1,155 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// maxAnswer bounds what is read of one answer.
+const maxAnswer = 64 << 20
+
+// call is one request of the API.
+type call struct {
+	method string
+	path   string
+	query  url.Values
+	header http.Header
+	body   any
+	repeat bool          // sending it twice does no harm
+	longer time.Duration // what the API may take on top of the timeout
+}
+
+// do sends the call, again when that is safe and useful, and decodes the answer into out.
+func (c *Client) do(ctx context.Context, call call, out any) (*http.Response, error) {
+	var body []byte
+	if call.body != nil {
+		var err error
+		if body, err = json.Marshal(call.body); err != nil {
+			return nil, execution.NewAPIError(execution.InvalidRequest, "the request cannot be encoded").Because(err)
+		}
+	}
+	for attempt := 1; ; attempt++ {
+		answer, err := c.once(ctx, call, body, out)
+		if err == nil {
+			return answer, nil
+		}
+		if !call.repeat || attempt == c.cfg.Attempts || !passing(err) {
+			return answer, err
+		}
+		if pause(ctx, c.backoff(attempt, err)) != nil {
+			return answer, err
+		}
+	}
+}
+
+func (c *Client) once(ctx context.Context, call call, body []byte, out any) (*http.Response, error) {
+	bounded, cancel := context.WithTimeout(ctx, c.cfg.Timeout+call.longer)
+	defer cancel()
+	answer, err := c.send(bounded, call, body)
+	if err == nil {
+		defer func() { _ = answer.Body.Close() }() // it was read, or its error is known
+		err = decode(answer, out)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%s %s: %w", call.method, call.path, ctx.Err())
+	}
+	return answer, err
+}
+
+// send returns an answer of any status.
+func (c *Client) send(ctx context.Context, call call, body []byte) (*http.Response, error) {
+	target := *c.base
+	target.RawPath = c.base.EscapedPath() + call.path
+	path, err := url.PathUnescape(target.RawPath)
+	if err != nil {
+		return nil, execution.NewAPIError(execution.InvalidRequest, "malformed path").Because(err)
+	}
+	target.Path, target.RawQuery = path, call.query.Encode()
+	request, err := http.NewRequestWithContext(ctx, call.method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, execution.NewAPIError(execution.InvalidRequest, "the request cannot be made").Because(err)
+	}
+	for name, values := range call.header {
+		request.Header[name] = values
+	}
+	if request.Header.Get("Accept") == "" {
+		request.Header.Set("Accept", "application/json")
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.cfg.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+c.cfg.APIKey)
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, execution.NewAPIError(execution.Unavailable, "the API at %s cannot be reached", c.base).Because(err)
+	}
+	return answer, nil
+}
+
+// decode reads an answer: out when it is a success, else the error it carries.
+func decode(answer *http.Response, out any) error {
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return execution.NewAPIError(execution.Unavailable, "the answer was cut short").Because(err)
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		return problem(answer, data)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return execution.NewAPIError(execution.Internal, "the answer cannot be read").Because(err)
+	}
+	return nil
+}
+
+// problem is the error of an answer. One that is no problem of Pawl's, from a proxy, keeps its status.
+func problem(answer *http.Response, data []byte) *execution.APIError {
+	e := new(execution.APIError)
+	if json.Unmarshal(data, e) != nil || e.Code == "" {
+		e = execution.NewAPIError(codeOf(answer.StatusCode), "the API answered %s", answer.Status)
+	}
+	e.Status = answer.StatusCode
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return e
+}
+
+func codeOf(status int) execution.ErrorCode {
+	switch status {
+	case http.StatusUnauthorized:
+		return execution.Unauthenticated
+	case http.StatusForbidden:
+		return execution.Forbidden
+	case http.StatusNotFound:
+		return execution.NotFound
+	case http.StatusConflict:
+		return execution.Conflict
+	case http.StatusRequestEntityTooLarge:
+		return execution.TooLarge
+	case http.StatusTooManyRequests:
+		return execution.Overloaded
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return execution.Unavailable
+	case http.StatusInternalServerError:
+		return execution.Internal
+	default:
+		return execution.InvalidRequest
+	}
+}
+
+// passing reports whether the same call may fare better in a moment.
+func passing(err error) bool {
+	return errors.Is(err, execution.ErrUnavailable) || errors.Is(err, execution.ErrOverloaded)
+}
