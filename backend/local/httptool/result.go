@@ -1,0 +1,103 @@
+package httptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
+)
+
+// maxRetryAfter bounds what a server may wish for.
+const maxRetryAfter = 24 * time.Hour
+
+// result makes an answer of a reply, or the error that says what may be done about it.
+func (t *Tool) result(call execution.ToolCall, r *reply) (*execution.ToolResult, error) {
+	if r.refused != nil {
+		return t.errorResult(call, fmt.Sprintf("the tool %s answered with a redirect: %v", t.declared.Name, r.refused)), nil
+	}
+	if err := t.statusError(r, t.afterSend()); err != nil {
+		return nil, err
+	}
+	if r.tooLong {
+		return t.errorResult(call, fmt.Sprintf("the tool %s answered %d with more than %d bytes, which is too long",
+			t.declared.Name, r.status, t.client.cfg.MaxBody)), nil
+	}
+	failed := r.status >= 300
+	body := r.body
+	if failed && len(bytes.TrimSpace(body)) == 0 {
+		body = []byte(statusText(r.status))
+	}
+	result := &execution.ToolResult{CallID: call.CallID, Name: call.Name, Content: content(body)}
+	if failed {
+		result.IsError, result.ErrorKind = true, execution.ToolExecution
+	}
+	return result, nil
+}
+
+func (t *Tool) errorResult(call execution.ToolCall, text string) *execution.ToolResult {
+	result := execution.ErrorResult(call, execution.ToolExecution, text)
+	return &result
+}
+
+// statusError is the error of a status that brings no result, nil for one that does. other is the kind of a 5xx that does
+// not say whether the call was carried out.
+func (t *Tool) statusError(r *reply, other local.ErrorKind) error {
+	err := &local.Error{
+		Kind:    local.Transient,
+		Message: fmt.Sprintf("the tool %s answered %s", t.declared.Name, statusText(r.status)),
+	}
+	switch r.status {
+	case http.StatusTooManyRequests:
+		err.Code = "tool_rate_limited"
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusServiceUnavailable:
+		err.Code = "tool_unavailable"
+	default:
+		if r.status < 500 {
+			return nil
+		}
+		err.Code, err.Kind = "tool_failed", other
+		return err
+	}
+	err.RetryAfter = retryAfter(r.retryAfter, time.Now())
+	return err
+}
+
+func statusText(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+}
+
+// content is the body itself when it is JSON, else the JSON string of its text.
+func content(body []byte) json.RawMessage {
+	if utf8.Valid(body) {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, body); err == nil {
+			return compact.Bytes()
+		}
+	}
+	text, err := json.Marshal(strings.ToValidUTF8(string(body), "\uFFFD"))
+	if err != nil {
+		panic(err) // a Go string always encodes
+	}
+	return text
+}
+
+// retryAfter reads a number of seconds or an HTTP date; 0 when there is no wish, or none that makes sense.
+func retryAfter(value string, now time.Time) time.Duration {
+	if value == "" {
+		return 0
+	}
+	wish := time.Duration(0)
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+		wish = time.Duration(min(seconds, int64(maxRetryAfter/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		wish = at.Sub(now)
+	}
+	return min(max(wish, 0), maxRetryAfter)
+}

@@ -1,0 +1,163 @@
+package httptool
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+)
+
+const (
+	userAgent    = "pawl"
+	maxRedirects = 5
+)
+
+// request is one POST of JSON.
+type request struct {
+	url            string
+	body           []byte
+	idempotencyKey string // none when empty
+}
+
+// reply is what a server answered.
+type reply struct {
+	status     int
+	retryAfter string
+	body       []byte
+	tooLong    bool  // the body is longer than allowed; body is its beginning
+	refused    error // why a redirect was not followed
+}
+
+// sendError is a request without an answer.
+type sendError struct {
+	sent     bool // something may have reached the server
+	canceled bool // the caller's context ended
+	cause    error
+}
+
+func (e *sendError) Error() string { return e.cause.Error() }
+
+// send posts r and follows redirects that keep method and host. The tool's timeout bounds all of it.
+func (t *Tool) send(ctx context.Context, r request) (*reply, *sendError) {
+	callCtx := ctx
+	if t.declared.Timeout > 0 {
+		var cancel context.CancelFunc
+		callCtx, cancel = context.WithTimeoutCause(ctx, t.declared.Timeout, errTimeout)
+		defer cancel()
+	}
+	for range maxRedirects {
+		answered, next, err := t.post(callCtx, r)
+		if err != nil {
+			err.cause = plainCause(ctx, callCtx, err.cause)
+			err.canceled = ctx.Err() != nil
+			return nil, err
+		}
+		if next == "" {
+			return answered, nil
+		}
+		r.url = next
+	}
+	return &reply{refused: errors.New("it redirects too often")}, nil
+}
+
+// plainCause is what to tell of an error: never the address, which may hold a secret.
+func plainCause(ctx, callCtx context.Context, err error) error {
+	if ctx.Err() != nil {
+		if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+			return fmt.Errorf("%w: %w", ctx.Err(), cause)
+		}
+		return ctx.Err()
+	}
+	if callCtx.Err() != nil {
+		return context.Cause(callCtx)
+	}
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		return withURL.Err
+	}
+	return err
+}
+
+// post sends one request. next is set when the answer is a redirect to follow.
+func (t *Tool) post(ctx context.Context, r request) (answered *reply, next string, failed *sendError) {
+	var sent atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, "", &sendError{cause: errors.New("the request cannot be made")}
+	}
+	t.setHeader(req, r)
+	client := t.client.kept
+	if t.unsafe() {
+		client = t.client.single
+		req.GetBody = nil // the transport cannot send it a second time
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, "", &sendError{sent: sent.Load() && !handshakeFailed(err), cause: err}
+	}
+	defer func() { _ = res.Body.Close() }() // the answer is read; closing tells nothing new
+	if res.StatusCode >= 300 && res.StatusCode < 400 {
+		next, refused := followed(req.URL, res)
+		return &reply{status: res.StatusCode, refused: refused}, next, nil
+	}
+	body, tooLong, err := t.client.read(res)
+	if err != nil && res.StatusCode < 300 {
+		return nil, "", &sendError{sent: true, cause: err}
+	}
+	return &reply{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After"), body: body, tooLong: tooLong}, "", nil
+}
+
+func (t *Tool) setHeader(req *http.Request, r request) {
+	for name, values := range t.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", userAgent)
+	if r.idempotencyKey != "" {
+		req.Header.Set("Idempotency-Key", r.idempotencyKey)
+	}
+}
+
+// handshakeFailed reports errors of the connection's set-up, behind which no request was sent.
+func handshakeFailed(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.As(err, &certificate) || errors.As(err, &record)
+}
+
+// read reads the body up to the limit.
+func (c *Client) read(res *http.Response) (body []byte, tooLong bool, err error) {
+	body, err = io.ReadAll(io.LimitReader(res.Body, c.cfg.MaxBody+1))
+	if int64(len(body)) > c.cfg.MaxBody {
+		return body[:c.cfg.MaxBody], true, nil
+	}
+	return body, false, err
+}
+
+// followed is where a redirect leads if it may be followed: the method stays POST and the host stays the same.
+func followed(from *url.URL, res *http.Response) (string, error) {
+	if res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
+		return "", errors.New("only the redirects 307 and 308 are followed")
+	}
+	to, err := res.Location()
+	if err != nil {
+		return "", errors.New("it redirects to no address")
+	}
+	if to.Host != from.Host || to.Scheme != from.Scheme {
+		return "", errors.New("redirects to another host are refused")
+	}
+	if to.User != nil {
+		return "", errors.New("redirects to an address with a user are refused")
+	}
+	return to.String(), nil
+}
