@@ -1,20 +1,70 @@
 package execution
 
-import "time"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
 
 // Limits bound an execution; a zero field is no limit. They are checked before a request is sent and settled after it.
 type Limits struct {
-	MaxTurns         int64 `json:"maxTurns,omitempty"`
-	MaxModelRequests int64 `json:"maxModelRequests,omitempty"`
-	MaxToolCalls     int64 `json:"maxToolCalls,omitempty"`
-	MaxInputTokens   int64 `json:"maxInputTokens,omitempty"`
-	MaxOutputTokens  int64 `json:"maxOutputTokens,omitempty"`
-	MaxTotalTokens   int64 `json:"maxTotalTokens,omitempty"`
-	// Deadline counts from the start of the execution, waits included.
-	Deadline time.Duration `json:"deadline,omitempty"`
+	MaxTurns         int64
+	MaxModelRequests int64
+	MaxToolCalls     int64
+	MaxInputTokens   int64
+	MaxOutputTokens  int64
+	MaxTotalTokens   int64
+	// Deadline counts from the start of the execution, waits included. JSON holds it in milliseconds, rounded up.
+	Deadline time.Duration
 	// SuspendOnExceeded suspends the execution with reason limit in place of failing it.
-	SuspendOnExceeded bool `json:"suspendOnExceeded,omitempty"`
+	SuspendOnExceeded bool
 }
 
 // DefaultMaxTurns applies when Limits.MaxTurns is zero.
 const DefaultMaxTurns = 10_000
+
+// limitsJSON is the form of Limits in JSON, where times are integer milliseconds.
+type limitsJSON struct {
+	MaxTurns          int64 `json:"maxTurns,omitempty"`
+	MaxModelRequests  int64 `json:"maxModelRequests,omitempty"`
+	MaxToolCalls      int64 `json:"maxToolCalls,omitempty"`
+	MaxInputTokens    int64 `json:"maxInputTokens,omitempty"`
+	MaxOutputTokens   int64 `json:"maxOutputTokens,omitempty"`
+	MaxTotalTokens    int64 `json:"maxTotalTokens,omitempty"`
+	DeadlineMs        int64 `json:"deadlineMs,omitempty"`
+	SuspendOnExceeded bool  `json:"suspendOnExceeded,omitempty"`
+}
+
+// MarshalJSON writes the deadline in milliseconds. It is rounded up, so that a short deadline does not become none.
+func (l Limits) MarshalJSON() ([]byte, error) {
+	ms := l.Deadline / time.Millisecond
+	if l.Deadline%time.Millisecond > 0 {
+		ms++
+	}
+	return json.Marshal(limitsJSON{
+		MaxTurns: l.MaxTurns, MaxModelRequests: l.MaxModelRequests, MaxToolCalls: l.MaxToolCalls,
+		MaxInputTokens: l.MaxInputTokens, MaxOutputTokens: l.MaxOutputTokens, MaxTotalTokens: l.MaxTotalTokens,
+		DeadlineMs: int64(ms), SuspendOnExceeded: l.SuspendOnExceeded,
+	})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote and refuses fields it does not know: a limit is never left out silently.
+func (l *Limits) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	var read limitsJSON
+	if err := decoder.Decode(&read); err != nil {
+		return fmt.Errorf("limits: %w", err)
+	}
+	if read.DeadlineMs > math.MaxInt64/int64(time.Millisecond) || read.DeadlineMs < math.MinInt64/int64(time.Millisecond) {
+		return fmt.Errorf("limits: deadlineMs is out of range")
+	}
+	*l = Limits{
+		MaxTurns: read.MaxTurns, MaxModelRequests: read.MaxModelRequests, MaxToolCalls: read.MaxToolCalls,
+		MaxInputTokens: read.MaxInputTokens, MaxOutputTokens: read.MaxOutputTokens, MaxTotalTokens: read.MaxTotalTokens,
+		Deadline: time.Duration(read.DeadlineMs) * time.Millisecond, SuspendOnExceeded: read.SuspendOnExceeded,
+	}
+	return nil
+}
