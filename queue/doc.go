@@ -1,7 +1,20 @@
 // Package queue wakes workers through Asynq: one kind of task, ids only, nothing in it is truth.
 //
-// Client enqueues, says whether tasks are standing, and counts. Server calls a Runner. A go-redis hook on the server's
-// client replaces Asynq's poll by a wake-up and repairs two of its defects: completions sent with an ended context, and
-// an unbounded loop of failing dequeues. Only this package imports asynq (the API mounts asynqmon beside it). It must not
-// know the journal, agents or HTTP.
+// Client enqueues, says which tasks are standing, counts, and repairs what Asynq leaves behind. Server calls a Runner.
+// Both give Asynq a view of the caller's Redis client that answers a few of Asynq's scripts itself. The view is made by
+// embedding and not by AddHook, because a hook on a shared client would see every other user's commands and could never
+// be taken off again. Through the view
+//
+//   - an enqueue travels in one round trip with its wake-up, and many tasks travel together;
+//   - an empty round of dequeues ends in a wait for a wake-up and not in Asynq's sleep;
+//   - completions with an ended context are still sent, because Asynq repeats a failed one with a context that it has
+//     already canceled;
+//   - dequeue errors back off, because Asynq repeats them without a pause;
+//   - a task put back for a moment goes to its queue at once and not to Asynq's forwarder, which counts in seconds.
+//
+// A wake-up is either in process (Waker) or a token: an entry of a short, capped list that one waiting worker pops. A lost
+// or a superfluous wake-up is harmless: a waiting server looks for itself once a second.
+//
+// Invariants: a task id is queued at most once; a payload is under 200 bytes; no task is ever archived by a fault of its
+// own. Only this package imports asynq (the API mounts asynqmon beside it). It must not know the journal, agents or HTTP.
 package queue

@@ -1,0 +1,100 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+)
+
+// lane is one Asynq server: a set of queues and a number of slots.
+type lane struct {
+	ctx      context.Context // of the runners; they outlive every call, and Asynq's own contexts end for its own reasons
+	runner   Runner
+	asynq    *asynq.Server
+	view     *serverView
+	waiter   *waiter
+	listener *listener
+	waker    *Waker
+	slots    chan struct{}
+	stats    *counters
+	log      *slog.Logger
+
+	handlers sync.WaitGroup
+	running  sync.WaitGroup // the listener
+}
+
+func newLane(
+	ctx context.Context, rdb redis.UniversalClient, runner Runner, stats *counters, cfg ServerConfig,
+	queues map[string]int, concurrency int,
+) *lane {
+	names := make([]string, 0, len(queues))
+	for name := range queues {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	l := &lane{
+		ctx: ctx, runner: runner, waiter: newWaiter(queues), waker: cfg.Waker,
+		slots: make(chan struct{}, concurrency), stats: stats, log: cfg.Logger,
+	}
+	l.listener = newListener(rdb, cfg.Prefix, strings.ToLower(rand.Text()), names, l.waiter, cfg.Logger)
+	_, cluster := rdb.(*redis.ClusterClient)
+	l.view = &serverView{
+		UniversalClient: rdb, queues: names, waiter: l.waiter, listener: l.listener, log: cfg.Logger, stats: stats,
+		full: func() bool { return len(l.slots)+1 >= cap(l.slots) }, cluster: cluster, putBacks: map[string]struct{}{},
+	}
+	l.asynq = asynq.NewServerFromRedisClient(l.view, asynq.Config{
+		Queues:                   queues,
+		Concurrency:              concurrency,
+		TaskCheckInterval:        time.Nanosecond, // the wait is ours
+		DelayedTaskCheckInterval: time.Second,
+		JanitorInterval:          time.Hour, // nothing is retained
+		ShutdownTimeout:          cfg.DrainTimeout,
+		RetryDelayFunc:           retryDelay,
+		IsFailure:                isFailure,
+		Logger:                   asynqLog{cfg.Logger},
+		LogLevel:                 asynq.InfoLevel,
+	})
+	return l
+}
+
+func (l *lane) start() error {
+	if err := l.asynq.Start(asynq.HandlerFunc(l.handle)); err != nil {
+		return err
+	}
+	l.waker.add(l.waiter)
+	l.running.Go(func() { l.listener.run(l.ctx) })
+	return nil
+}
+
+// stop releases the wait first: Asynq's Stop returns only when the look under way has.
+func (l *lane) stop() {
+	l.waker.remove(l.waiter)
+	close(l.waiter.stop)
+	l.asynq.Stop()
+	l.listener.close(l.ctx)
+}
+
+func (l *lane) shutdown() { l.asynq.Shutdown() }
+
+// wait gives runners whose contexts have ended a moment to return.
+func (l *lane) wait() {
+	done := make(chan struct{})
+	go func() {
+		l.handlers.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(lastWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		l.log.Warn("runners are still at work after the end of the queue server", "running", len(l.slots))
+	}
+}

@@ -1,0 +1,69 @@
+package queue
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// ServerConfig configures a Server. The zero value works.
+type ServerConfig struct {
+	// Queues are the queues to serve, with their weights. Default DefaultQueues.
+	Queues map[string]int
+	// NoSuspect leaves the queue "suspect" to other workers. By default it is served beside Queues, one task at a time.
+	NoSuspect bool
+	// Concurrency is how many runners work at once, the suspect one apart. Default 50.
+	Concurrency int
+	// DrainTimeout is how long Shutdown waits for runners before it ends their contexts and gives their tasks to others.
+	// Default 30 s.
+	DrainTimeout time.Duration
+	// Prefix begins the keys of the token lists. Clients and servers of one installation share it. Default "pawl".
+	Prefix string
+	// Waker is shared with the Client of this process. Default: one of its own, and then only tokens wake.
+	Waker *Waker
+	// Logger is slog.Default() by default.
+	Logger *slog.Logger
+}
+
+func (c *ServerConfig) setDefaults() error {
+	if len(c.Queues) == 0 {
+		c.Queues = DefaultQueues()
+	}
+	c.Queues = maps.Clone(c.Queues)
+	for name, weight := range c.Queues {
+		if err := CheckName(name); err != nil {
+			return fmt.Errorf("queue: config Queues: %w", err)
+		}
+		if weight < 1 || weight > 100 {
+			return fmt.Errorf("queue: config Queues: weight %d of %s is not between 1 and 100", weight, name)
+		}
+		if name == execution.SuspectQueue && !c.NoSuspect {
+			return fmt.Errorf("queue: config Queues: %s is served anyway, one task at a time, unless NoSuspect is set", name)
+		}
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 50
+	}
+	if c.Concurrency < 1 {
+		return fmt.Errorf("queue: config Concurrency: %d is less than 1", c.Concurrency)
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = 30 * time.Second
+	}
+	if c.DrainTimeout < 0 {
+		return fmt.Errorf("queue: config DrainTimeout: %v is negative", c.DrainTimeout)
+	}
+	if c.Prefix == "" {
+		c.Prefix = "pawl"
+	}
+	if c.Waker == nil {
+		c.Waker = &Waker{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	tokenCap   = 128             // tokens a list may hold: as many workers as may be about to wait at once
+	tokenTTL   = 2 * time.Second // of a list that nobody pops; longer than a server waits before it looks for itself
+	popTimeout = 5 * time.Second // of one blocking pop
+)
+
+// pushToken adds a wake-up for one worker of any process to the pipeline.
+func pushToken(ctx context.Context, pipe redis.Pipeliner, prefix, queue string) {
+	key := tokenKey(prefix, queue)
+	pipe.LPush(ctx, key, "1")
+	pipe.LTrim(ctx, key, 0, tokenCap-1)
+	pipe.PExpire(ctx, key, tokenTTL)
+}
+
+// listener pops tokens for one server while it waits: one blocking pop at a time, on a connection of its own. A pop
+// that outlives the wait goes on; a token that comes when the server can take no task is handed on.
+type listener struct {
+	rdb    redis.UniversalClient
+	prefix string
+	queues []string
+	lists  []string // one per queue, then the bell
+	waiter *waiter
+	log    *slog.Logger
+	arm    chan struct{} // holds at most one
+	done   chan struct{} // closed when run has returned
+	once   sync.Once
+}
+
+func newListener(rdb redis.UniversalClient, prefix, server string, queues []string, w *waiter, log *slog.Logger) *listener {
+	l := &listener{
+		rdb: rdb, prefix: prefix, queues: queues, waiter: w, log: log,
+		arm: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	for _, queue := range queues {
+		l.lists = append(l.lists, tokenKey(prefix, queue))
+	}
+	l.lists = append(l.lists, bellKey(prefix, server))
+	return l
+}
+
+// ring starts a pop unless one is under way.
+func (l *listener) ring() {
+	select {
+	case l.arm <- struct{}{}:
+	default:
+	}
+}
+
+func (l *listener) run(ctx context.Context) {
+	defer close(l.done)
+	failures := 0
+	for {
+		select {
+		case <-l.waiter.stop:
+			return
+		case <-l.arm:
+		}
+		for l.waiter.isWaiting() && !l.waiter.stopped() {
+			err := l.pop(ctx)
+			if err == nil {
+				failures = 0
+				continue
+			}
+			failures++
+			l.log.Debug("cannot pop wake-ups", "error", err)
+			pause(l.waiter.stop, backoff(failures))
+		}
+	}
+}
+
+// pop first takes all tokens that lie about: nobody blocks on a list that holds any, so one round of looks answers them
+// all. Then it blocks for the next one.
+func (l *listener) pop(ctx context.Context) error {
+	found, err := l.sweep(ctx)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		l.deliver(ctx, found)
+		return nil
+	}
+	reply, err := l.rdb.BLPop(ctx, popTimeout, l.lists...).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return nil
+	case err != nil:
+		return err
+	}
+	if reply[0] != l.lists[len(l.lists)-1] { // not the bell
+		l.deliver(ctx, []string{strings.TrimPrefix(reply[0], tokenKey(l.prefix, ""))})
+	}
+	return nil
+}
+
+func (l *listener) sweep(ctx context.Context) ([]string, error) {
+	pipe := l.rdb.Pipeline()
+	replies := make([]*redis.IntCmd, len(l.queues))
+	for i := range l.queues {
+		replies[i] = pipe.Unlink(ctx, l.lists[i])
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	var found []string
+	for i, reply := range replies {
+		if reply.Val() > 0 {
+			found = append(found, l.queues[i])
+		}
+	}
+	return found, nil
+}
+
+func (l *listener) deliver(ctx context.Context, queues []string) {
+	for _, queue := range queues {
+		if !l.waiter.wake(queue) {
+			l.pass(ctx, queue)
+		}
+	}
+}
+
+// pass hands a wake-up to another worker. Failing is harmless: that worker looks for itself within a second.
+func (l *listener) pass(ctx context.Context, queue string) {
+	pipe := l.rdb.Pipeline()
+	pushToken(ctx, pipe, l.prefix, queue)
+	if _, err := pipe.Exec(ctx); err != nil {
+		l.log.Debug("cannot hand on a wake-up", "queue", queue, "error", err)
+	}
+}
+
+// close releases a pop that blocks and waits a moment for run to return. waiter.stop is closed.
+func (l *listener) close(ctx context.Context) {
+	l.once.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		bell := l.lists[len(l.lists)-1]
+		pipe := l.rdb.Pipeline()
+		pipe.LPush(ctx, bell, "1")
+		pipe.PExpire(ctx, bell, tokenTTL)
+		if _, err := pipe.Exec(ctx); err != nil {
+			l.log.Debug("cannot release the pop of wake-ups; it ends by itself", "error", err)
+		}
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// backoff is the pause before try number failures+1: 50 to 500 ms, jittered.
+func backoff(failures int) time.Duration {
+	const least, most = 50 * time.Millisecond, 500 * time.Millisecond
+	limit := min(least<<min(failures, 4), most)
+	return least + rand.N(limit-least+1)
+}
+
+// pause waits for d, or until stop is closed.
+func pause(stop <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-stop:
+	}
+}
