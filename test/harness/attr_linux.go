@@ -2,7 +2,8 @@ package harness
 
 import "syscall"
 
-// processAttributes makes the kernel end a child whose test binary died without cleaning up.
+// processAttributes gives a child its own process group and makes the kernel end it when its test binary dies without
+// cleaning up.
 func processAttributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

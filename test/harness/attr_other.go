@@ -4,4 +4,5 @@ package harness
 
 import "syscall"
 
-func processAttributes() *syscall.SysProcAttr { return nil }
+// processAttributes gives a child its own process group.
+func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

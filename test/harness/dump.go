@@ -7,13 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Dump is every key of Pawl's but the presence of workers, with its content and its expiry.
+// settleTimeout is longer than a wake-up or a sweep's lock lives.
+const settleTimeout = 20 * time.Second
+
+// Dump is every key of Pawl's but the presence of workers, with its content and its expiry. It first waits until the
+// wake-ups and sweep locks of a moment ago have expired by themselves, so nothing may be at work.
 func (s *Stack) Dump() map[string]string {
 	s.tb.Helper()
+	Eventually(s.tb, settleTimeout, "short-lived keys expire", func() bool { return len(s.shortLived()) == 0 })
 	ctx := context.Background()
 	dump := map[string]string{}
 	for _, key := range s.Keys("pawl:*") {
@@ -27,6 +33,22 @@ func (s *Stack) Dump() map[string]string {
 		dump[key] = content
 	}
 	return dump
+}
+
+// shortLived lists the keys that expire within the minute.
+func (s *Stack) shortLived() []string {
+	s.tb.Helper()
+	var list []string
+	for _, key := range s.Keys("pawl:*") {
+		ttl, err := s.Redis.PTTL(context.Background(), key).Result()
+		if err != nil {
+			s.tb.Fatalf("expiry of %s: %v", key, err)
+		}
+		if !strings.HasPrefix(key, "pawl:worker:") && ttl > 0 && ttl < time.Minute {
+			list = append(list, key)
+		}
+	}
+	return list
 }
 
 // Keys lists the keys that match the pattern.

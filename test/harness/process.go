@@ -75,9 +75,12 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Kill ends the process with SIGKILL and waits for it. It may have ended already.
+// Kill ends the process and its children with SIGKILL and waits for it. It may have ended already.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // an error says that it has ended
+	if !p.Running() {
+		return
+	}
+	_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // its own process group; an error says that it has ended
 	<-p.done
 }
 
