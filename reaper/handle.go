@@ -72,7 +72,7 @@ func (r *Reaper) lookUp(ctx context.Context, entries []journal.Due, t *tally) []
 		for i, at := range page {
 			tasks[i] = findings[at].Task
 		}
-		answers, err := r.tasks.Standing(ctx, tasks)
+		answers, err := r.tasks.Standing(ctx, tasks, r.cfg.Grace)
 		if err == nil && len(answers) != len(tasks) {
 			err = fmt.Errorf("%d answers to %d questions", len(answers), len(tasks))
 		}

@@ -18,8 +18,9 @@ import (
 type Tasks interface {
 	// Enqueue puts the tasks into the queue; a task of the same id that is there already is fine.
 	Enqueue(ctx context.Context, tasks ...execution.Task) error
-	// Standing says of each task whether it will run without further help. An error means unknown.
-	Standing(ctx context.Context, tasks []execution.Task) ([]bool, error)
+	// Standing says of each task whether it will run without further help: at once, or within grace. An error means
+	// unknown.
+	Standing(ctx context.Context, tasks []execution.Task, grace time.Duration) ([]bool, error)
 	// Repair mends what a crash may leave behind in the queue, and says how much it was.
 	Repair(ctx context.Context) (int, error)
 }

@@ -109,7 +109,7 @@ func (q *fakeTasks) Enqueue(ctx context.Context, tasks ...execution.Task) error 
 	return nil
 }
 
-func (q *fakeTasks) Standing(_ context.Context, tasks []execution.Task) ([]bool, error) {
+func (q *fakeTasks) Standing(_ context.Context, tasks []execution.Task, _ time.Duration) ([]bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.asked = append(q.asked, len(tasks))
