@@ -30,12 +30,12 @@ type Process struct {
 	ended time.Time
 }
 
-// Run starts a program with exactly the given environment.
-func Run(tb testing.TB, name, path string, env []string, args ...string) *Process {
+// Run starts a program in the folder ("" for the test's own) with exactly the given environment.
+func Run(tb testing.TB, name, dir, path string, env []string, args ...string) *Process {
 	tb.Helper()
 	p := &Process{Name: name, tb: tb, log: &logBuffer{}, done: make(chan struct{})}
 	p.cmd = exec.Command(path, args...)
-	p.cmd.Env = env
+	p.cmd.Dir, p.cmd.Env = dir, env
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = processAttributes()
 	if err := p.cmd.Start(); err != nil {
@@ -92,6 +92,14 @@ func (p *Process) Thaw() { p.signal(syscall.SIGCONT) }
 
 // Terminate asks the process to stop with SIGTERM and does not wait.
 func (p *Process) Terminate() { p.signal(syscall.SIGTERM) }
+
+// Interrupt sends SIGINT to the process and its children, as Ctrl-C at a terminal does.
+func (p *Process) Interrupt() {
+	p.tb.Helper()
+	if err := syscall.Kill(-p.PID(), syscall.SIGINT); err != nil {
+		p.tb.Fatalf("interrupt %s: %v", p.Name, err)
+	}
+}
 
 func (p *Process) signal(sig syscall.Signal) {
 	p.tb.Helper()

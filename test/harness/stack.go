@@ -119,7 +119,7 @@ func (s *Stack) background(program string, extra []map[string]string) *Process {
 		maps.Copy(env, more)
 	}
 	p := s.start(program, env)
-	s.awaitReady(p, "http://"+env["PAWL_ADMIN_ADDR"])
+	awaitReady(s.tb, p, "http://"+env["PAWL_ADMIN_ADDR"], readyTimeout)
 	return p
 }
 
@@ -130,26 +130,31 @@ func (s *Stack) API(extra ...map[string]string) *API {
 	for _, more := range extra {
 		maps.Copy(env, more)
 	}
-	p := s.start("api", env)
-	api := &API{Process: p, URL: "http://" + env["PAWL_HTTP_ADDR"], tb: s.tb}
-	s.awaitReady(p, api.URL)
-	return api
+	return Attach(s.tb, s.start("api", env), env["PAWL_HTTP_ADDR"], readyTimeout)
 }
 
 func (s *Stack) start(program string, env map[string]string) *Process {
 	s.tb.Helper()
 	s.count[program]++
 	name := fmt.Sprintf("%s %d", program, s.count[program])
-	return Run(s.tb, name, filepath.Join(s.bin, program), s.Environment(env))
+	return Run(s.tb, name, s.home, filepath.Join(s.bin, program), s.Environment(env))
+}
+
+// Attach is a client of the API that a process serves at addr. It waits until the API is ready.
+func Attach(tb testing.TB, p *Process, addr string, timeout time.Duration) *API {
+	tb.Helper()
+	api := &API{Process: p, URL: "http://" + addr, tb: tb}
+	awaitReady(tb, p, api.URL, timeout)
+	return api
 }
 
 // awaitReady waits until readyz answers 200.
-func (s *Stack) awaitReady(p *Process, url string) {
-	s.tb.Helper()
+func awaitReady(tb testing.TB, p *Process, url string, timeout time.Duration) {
+	tb.Helper()
 	client := &http.Client{Timeout: time.Second}
-	Eventually(s.tb, readyTimeout, p.Name+" is ready", func() bool {
+	Eventually(tb, timeout, p.Name+" is ready", func() bool {
 		if !p.Running() {
-			s.tb.Fatalf("%s ended while it started", p.Name)
+			tb.Fatalf("%s ended while it started", p.Name)
 		}
 		response, err := client.Get(url + "/readyz")
 		if err != nil {
