@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -42,20 +41,25 @@ func goRunDev(t *testing.T) *harness.API {
 	t.Helper()
 	root, err := harness.Root()
 	require.NoError(t, err)
-	goBin := filepath.Join(runtime.GOROOT(), "bin")
+	goBin := filepath.Join(goEnv(t, "GOROOT"), "bin")
 	_, err = os.Stat(filepath.Join(goBin, "redis-server"))
 	require.Error(t, err, "no redis-server may be on PATH")
 	addr := harness.FreeAddr(t)
 	env := []string{"PATH=" + goBin, "HOME=" + t.TempDir(), "PAWL_HTTP_ADDR=" + addr, "PAWL_DATA_DIR=" + t.TempDir()}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB"} {
-		value, err := exec.Command("go", "env", name).Output()
-		require.NoError(t, err)
-		env = append(env, name+"="+strings.TrimSpace(string(value)))
+		env = append(env, name+"="+goEnv(t, name))
 	}
 	dev := harness.Run(t, "go run ./cmd/pawl dev", root, filepath.Join(goBin, "go"), env, "run", "./cmd/pawl", "dev")
 	api := harness.Attach(t, dev, addr, compileTimeout)
 	require.Contains(t, dev.Log(), "memory", "it says that its store is not durable")
 	return api
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	value, err := exec.Command("go", "env", name).Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(value))
 }
 
 func driveByCLI(t *testing.T, api *harness.API) {

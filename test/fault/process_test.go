@@ -1,0 +1,118 @@
+//go:build faultpoint
+
+package fault
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/test/harness"
+)
+
+const moody = `
+agents:
+  moody:
+    model:
+      provider: scripted
+      turns:
+        - {error: {status: 429, retryAfter: 1s}}
+        - {error: {status: 503, retryAfter: 700ms}}
+        - {text: "At last."}
+  thinker:
+    model: {provider: scripted, turns: [{delay: 1500ms, text: "Thought."}]}
+`
+
+func TestCaseB11_AFailedNodeIsNeverRetriedBeforeItsTime(t *testing.T) {
+	t.Parallel()
+	stack := harness.New(t, harness.Config{Agents: moody})
+	api := stack.API()
+	stack.Reaper()
+	stack.Worker()
+	stack.Worker()
+	view := api.Submit("moody", "Oslo, please")
+	api.AwaitState(view.ID, endTimeout, execution.Completed)
+	events := api.Events(view.ID)
+	harness.CheckLog(t, view.ID, events)
+	wanted := []int64{1000, 700}
+	for i, event := range events {
+		retry, ok := event.Payload.(*execution.RetryScheduled)
+		if !ok {
+			continue
+		}
+		require.NotEmpty(t, wanted, "more retries than errors")
+		require.GreaterOrEqual(t, retry.AtMs-event.OccurredAtMs, wanted[0], "never before Retry-After")
+		require.GreaterOrEqual(t, events[i+1].OccurredAtMs, retry.AtMs, "the node ran before its time")
+		wanted = wanted[1:]
+	}
+	require.Empty(t, wanted, "a retry is missing")
+}
+
+func TestCaseA11_AWorkerIsAnotherOneEachTimeItStarts(t *testing.T) {
+	t.Parallel()
+	stack := harness.New(t, harness.Config{Agents: talker})
+	var known []string
+	for range 3 {
+		worker := stack.Worker()
+		present := stack.Keys("pawl:worker:*")
+		for _, old := range known {
+			require.NotContains(t, present, old, "an id was used again, or a stopped worker is still present")
+		}
+		require.Len(t, present, 1)
+		known = append(known, present...)
+		worker.StopCleanly()
+	}
+}
+
+func TestCaseA23_TheResultIsTheRecordAndNotTheConnection(t *testing.T) {
+	t.Parallel()
+	stack := harness.New(t, harness.Config{Agents: moody})
+	first, second := stack.API(), stack.API()
+	stack.Reaper()
+	stack.Worker()
+	view := first.Submit("thinker", "Oslo, please")
+	path := "/v1/executions/" + string(view.ID) + "?wait=30s"
+	broken := make(chan error, 1)
+	go func() {
+		for { // wait answers at each change of state; only the last wait is cut
+			if _, err := first.Do(context.Background(), http.MethodGet, path, nil, nil); err != nil {
+				broken <- err
+				return
+			}
+		}
+	}()
+	second.AwaitState(view.ID, endTimeout, execution.Running)
+	first.Kill()
+	require.Error(t, <-broken)
+	answer, err := second.Do(context.Background(), http.MethodGet, path, nil, nil)
+	require.NoError(t, err)
+	ended, err := answer.View()
+	require.NoError(t, err)
+	require.Equal(t, execution.Completed, ended.State)
+	require.Equal(t, "Thought.", ended.Outcome.Answer)
+}
+
+func TestCaseA17_AnExecutionRunsOnAWorkerWhoseFileDoesNotKnowItsAgent(t *testing.T) {
+	t.Parallel()
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	require.NoError(t, os.WriteFile(other, []byte(moody), 0o600))
+	stack := harness.New(t, harness.Config{Agents: talker})
+	api := stack.API()
+	unaware := map[string]string{"PAWL_AGENTS": other}
+	stack.Reaper(unaware)
+	view := api.Submit("talker", "Hello?")
+	victim := stack.Worker(unaware, harness.AtFault("before_commit:model_response"))
+	died := victim.WaitFault("before_commit:model_response")
+	stack.Worker(unaware)
+	api.AwaitState(view.ID, endTimeout, execution.Completed)
+	events := api.Events(view.ID)
+	harness.CheckLog(t, view.ID, events)
+	require.Equal(t, 1, harness.CountWarnings(events, execution.WarningReclaimed))
+	t.Logf("completed %.3f s after the kill", time.Since(died).Seconds())
+}
