@@ -2,6 +2,12 @@ package executor
 
 import "github.com/pawl-run/pawl/execution"
 
+// The keys of a state's metadata that reach the evidence.
+const (
+	contextRevisionKey = "contextRevision"
+	environmentRefKey  = "environmentRef"
+)
+
 // Evidence is what a service needs to resume and to audit a run, without reading its state.
 type Evidence struct {
 	Node   Node            `json:"node"`
@@ -28,8 +34,8 @@ func NewEvidence(node Node, state RunState) Evidence {
 			OutputValidationAttempt: state.OutputRetriesUsed,
 			MessageCursor:           state.MessageCount,
 		},
-		ContextRevision:      state.Metadata.text("contextRevision"),
-		EnvironmentRef:       state.Metadata.text("environmentRef"),
+		ContextRevision:      state.Metadata.text(contextRevisionKey),
+		EnvironmentRef:       state.Metadata.text(environmentRefKey),
 		PendingApprovalCount: approvals, DeferredToolCount: deferred,
 	}
 	if state.Batch != nil {

@@ -52,11 +52,13 @@ func NewRunState(definition *agent.Definition, request execution.CreateRequest) 
 	if state.Limits.MaxTurns == 0 {
 		state.Limits.MaxTurns = execution.DefaultMaxTurns
 	}
-	for key, value := range request.Metadata {
-		if state.Metadata == nil {
-			state.Metadata = Metadata{}
+	for _, key := range []string{contextRevisionKey, environmentRefKey} { // the rest stays on the row: checkpoints are small
+		if value, ok := request.Metadata[key]; ok {
+			if state.Metadata == nil {
+				state.Metadata = Metadata{}
+			}
+			state.Metadata[key] = value
 		}
-		state.Metadata[key] = value
 	}
 	return state
 }

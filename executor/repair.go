@@ -1,0 +1,54 @@
+package executor
+
+import "github.com/pawl-run/pawl/execution"
+
+// unansweredText is the result of a call that never got one.
+const unansweredText = "This call was never answered: the run ended before it returned."
+
+// repair returns the transcript that is sent: the history in which every tool call is answered right behind the message
+// that asked for it. Providers refuse anything else, for ever after. Results without a call are left out, and so is a
+// second result of one call. The history itself is not changed.
+func repair(history []execution.Message) []execution.Message {
+	out := make([]execution.Message, 0, len(history))
+	for i := 0; i < len(history); i++ {
+		message := history[i]
+		if message.Role == execution.RoleTool {
+			continue // taken by its assistant message, or orphaned
+		}
+		out = append(out, message)
+		if len(message.ToolCalls) > 0 {
+			out = append(out, answers(message.ToolCalls, history[i+1:])...)
+		}
+	}
+	return out
+}
+
+// answers finds the result of each call in what follows, up to the next assistant message: call ids repeat from one
+// execution of a conversation to the next.
+func answers(calls []execution.ToolCall, following []execution.Message) []execution.Message {
+	found := map[execution.CallID]execution.Message{}
+	for _, message := range following {
+		if message.Role == execution.RoleAssistant {
+			break
+		}
+		if message.Role != execution.RoleTool || message.ToolResult == nil {
+			continue
+		}
+		if _, twice := found[message.ToolResult.CallID]; !twice {
+			found[message.ToolResult.CallID] = message
+		}
+	}
+	out := make([]execution.Message, len(calls))
+	for i, call := range calls {
+		message, ok := found[call.CallID]
+		if !ok {
+			message = resultMessage(unanswered(call))
+		}
+		out[i] = message
+	}
+	return out
+}
+
+func resultMessage(result execution.ToolResult) execution.Message {
+	return execution.Message{Role: execution.RoleTool, ToolResult: &result}
+}

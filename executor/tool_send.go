@@ -1,0 +1,114 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
+)
+
+// errToolTimeout is the cause with which a call's context ends at its tool's timeout.
+var errToolTimeout = errors.New("the tool's timeout has passed")
+
+// carryOut brings one call to an end, unless ctx ends first.
+func (m *machine) carryOut(ctx context.Context, p *pending) {
+	if p.result != nil || p.unknown {
+		return
+	}
+	defer func() {
+		if r := recover(); r != nil { // a tool's panic is that call's failure; what it did before is unknown
+			m.callFailed(ctx, p, &local.Error{Kind: local.Unknown, Code: "panic", Message: fmt.Sprint(r)})
+		}
+	}()
+	callCtx, cancel := ctx, context.CancelFunc(func() {})
+	if p.spec.Timeout > 0 {
+		callCtx, cancel = context.WithTimeoutCause(ctx, p.spec.Timeout, errToolTimeout)
+	}
+	defer cancel()
+	if p.probe && !m.probed(callCtx, p) {
+		return
+	}
+	answer, err := m.env.Call(callCtx, p.tool, p.invocation(m.id))
+	switch {
+	case err != nil:
+		m.callFailed(callCtx, p, err)
+	case answer.Result != nil:
+		p.answer(*answer.Result)
+	case answer.Question != nil:
+		p.question = asked(answer.Question)
+	default:
+		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution, "the tool gave no answer"))
+	}
+}
+
+func (p *pending) invocation(id execution.ID) local.Invocation {
+	return local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call}
+}
+
+// probed asks what became of a call of an earlier claim. It returns true when the call never happened and may be sent:
+// its mark stays, so that whoever comes next asks again.
+func (m *machine) probed(ctx context.Context, p *pending) bool {
+	prober, ok := p.tool.(local.Prober)
+	if !ok {
+		p.unknown = true // a reconcile tool without a probe: nobody can tell
+		return false
+	}
+	found, err := m.env.Probe(ctx, prober, p.invocation(m.id))
+	switch {
+	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errToolTimeout):
+	case err != nil:
+		p.transient = &local.Error{
+			Kind: local.Transient, Code: "probe_failed", Message: "the tool's status probe failed", RetryAfter: wish(err), Err: err,
+		}
+	case found.State == local.ProbeDone && found.Result != nil:
+		p.answer(*found.Result)
+	case found.State == local.ProbeAbsent:
+		return true
+	default:
+		p.transient = &local.Error{Kind: local.Transient, Code: "outcome_pending", Message: "the call is still under way"}
+	}
+	return false
+}
+
+// callFailed tells apart what may be sent again, what certainly failed, and what may have happened.
+func (m *machine) callFailed(ctx context.Context, p *pending, err error) {
+	kind := local.KindOf(err)
+	var classified *local.Error
+	if !errors.As(err, &classified) {
+		timedOut := errors.Is(context.Cause(ctx), errToolTimeout)
+		if ctx.Err() != nil && !timedOut {
+			return // interrupted: the cause decides
+		}
+		if timedOut {
+			kind = local.Unknown
+		}
+	} else if ctx.Err() != nil && kind != local.Permanent && !errors.Is(context.Cause(ctx), errToolTimeout) {
+		return // a broken request is what an interruption looks like
+	}
+	unsafe := p.spec.Recovery != agent.ReadOnly && p.spec.Recovery != agent.Idempotent && p.spec.Recovery != agent.Reconcile
+	switch {
+	case kind == local.Transient, kind == local.Unknown && !unsafe:
+		p.transient = err
+	case kind == local.Unknown:
+		p.unknown = true
+	default:
+		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution, err.Error()))
+	}
+}
+
+// unsent reports whether a started mark of this claim may be taken back: the call certainly had no effect.
+func (p *pending) unsent() bool {
+	return p.mark && p.transient != nil && local.KindOf(p.transient) == local.Transient
+}
+
+func wish(err error) (after time.Duration) {
+	var classified *local.Error
+	if errors.As(err, &classified) {
+		return classified.RetryAfter
+	}
+	return 0
+}
