@@ -2,7 +2,9 @@ package journal
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"time"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -145,4 +147,41 @@ func CheckRecord(r Record) error {
 		return fmt.Errorf("%w: receipts for calls that are about to start", ErrConflict)
 	}
 	return CheckEvents(r.Events)
+}
+
+// CheckClaim refuses a request that names no time or no usable nonce. It wraps ErrConflict.
+func CheckClaim(r ClaimRequest) error {
+	if r.TTL < time.Millisecond {
+		return fmt.Errorf("%w: a claim of %v", ErrConflict, r.TTL)
+	}
+	if !claimNonce.MatchString(r.Nonce) {
+		return fmt.Errorf("%w: a nonce is 1 to 32 characters of A-Z a-z 0-9", ErrConflict)
+	}
+	return nil
+}
+
+var claimNonce = regexp.MustCompile(`^[A-Za-z0-9]{1,32}$`)
+
+// CheckTTL refuses a claim without duration. It wraps ErrConflict.
+func CheckTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return fmt.Errorf("%w: a claim of %v", ErrConflict, ttl)
+	}
+	return nil
+}
+
+// CheckInteraction refuses an interaction without request id. It wraps ErrConflict.
+func CheckInteraction(i execution.Interaction) error {
+	if i.RequestID == "" {
+		return fmt.Errorf("%w: an interaction without request id", ErrConflict)
+	}
+	return nil
+}
+
+// CheckDelegation refuses a delegation without lease. It wraps ErrConflict.
+func CheckDelegation(d Delegation) error {
+	if d.LeaseRef == "" {
+		return fmt.Errorf("%w: a delegation without lease", ErrConflict)
+	}
+	return nil
 }

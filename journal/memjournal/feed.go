@@ -1,0 +1,147 @@
+package memjournal
+
+import (
+	"context"
+	"sync"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+const feedBuffer = 64
+
+// feed is who follows what. It has its own mutex: a signal is sent while the store is locked, and never blocks.
+type feed struct {
+	mu       *sync.Mutex
+	signals  map[*subscription]execution.ID
+	requests map[*requestSubscription]journal.WorkerID
+}
+
+func newFeed() feed {
+	return feed{
+		mu:       &sync.Mutex{},
+		signals:  map[*subscription]execution.ID{},
+		requests: map[*requestSubscription]journal.WorkerID{},
+	}
+}
+
+// changed tells those who follow the execution that they should read.
+func (f feed) changed(id execution.ID) { f.send(id, journal.Signal{}) }
+
+func (f feed) send(id execution.ID, signal journal.Signal) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for sub, followed := range f.signals {
+		if followed == id {
+			sub.push(signal)
+		}
+	}
+}
+
+// requested tells a worker that cancel or pause was recorded for what it holds.
+func (f feed) requested(worker journal.WorkerID, id execution.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for sub, follower := range f.requests {
+		if follower != worker {
+			continue
+		}
+		select {
+		case sub.ids <- id:
+		default: // a slow worker reads the flags with its next Requests
+		}
+	}
+}
+
+type subscription struct {
+	feed    feed
+	channel chan journal.Signal
+	once    sync.Once
+}
+
+// push never blocks. A full channel loses frames first; that something changed is not lost.
+func (s *subscription) push(signal journal.Signal) {
+	select {
+	case s.channel <- signal:
+		return
+	default:
+	}
+	if signal.Frame != nil {
+		return
+	}
+	select {
+	case <-s.channel:
+	default:
+	}
+	select {
+	case s.channel <- signal:
+	default: // unreachable: only push sends, under the feed's mutex
+	}
+}
+
+// Signals implements journal.Subscription.
+func (s *subscription) Signals() <-chan journal.Signal { return s.channel }
+
+// Close implements journal.Subscription.
+func (s *subscription) Close() error {
+	s.once.Do(func() {
+		s.feed.mu.Lock()
+		defer s.feed.mu.Unlock()
+		delete(s.feed.signals, s)
+		close(s.channel)
+	})
+	return nil
+}
+
+type requestSubscription struct {
+	feed feed
+	ids  chan execution.ID
+	once sync.Once
+}
+
+// Requests implements journal.RequestSubscription.
+func (s *requestSubscription) Requests() <-chan execution.ID { return s.ids }
+
+// Close implements journal.RequestSubscription.
+func (s *requestSubscription) Close() error {
+	s.once.Do(func() {
+		s.feed.mu.Lock()
+		defer s.feed.mu.Unlock()
+		delete(s.feed.requests, s)
+		close(s.ids)
+	})
+	return nil
+}
+
+// Follow implements journal.Feed.
+func (s *Store) Follow(ctx context.Context, id execution.ID) (journal.Subscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fail("follow", id, err)
+	}
+	sub := &subscription{feed: s.feed, channel: make(chan journal.Signal, feedBuffer)}
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	s.feed.signals[sub] = id
+	return sub, nil
+}
+
+// PublishFrame implements journal.Feed.
+func (s *Store) PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error {
+	if err := ctx.Err(); err != nil {
+		return fail("publish frame", id, err)
+	}
+	s.feed.send(id, journal.Signal{Frame: &frame})
+	return nil
+}
+
+// FollowRequests implements journal.Feed.
+func (s *Store) FollowRequests(ctx context.Context, worker journal.WorkerID) (journal.RequestSubscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fail("follow requests", execution.ID(worker), err)
+	}
+	sub := &requestSubscription{feed: s.feed, ids: make(chan execution.ID, feedBuffer)}
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	s.feed.requests[sub] = worker
+	return sub, nil
+}

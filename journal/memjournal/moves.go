@@ -1,0 +1,142 @@
+package memjournal
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// wake makes a row runnable: its task must be standing at atMs.
+func (s *Store) wake(r *row, nowMs, atMs int64) []execution.Task {
+	r.Wait = nil
+	r.place(indexHandoff, atMs)
+	r.Wake++
+	r.runnableMs = nowMs
+	return []execution.Task{r.task(nowMs)}
+}
+
+// handOff makes a row runnable, with the usual grace for its task.
+func (s *Store) handOff(r *row, nowMs int64) []execution.Task {
+	return s.wake(r, nowMs, nowMs+s.cfg.HandoffGrace.Milliseconds())
+}
+
+// rest places the entry of a row that needs no worker at the next moment somebody must look at it.
+func (s *Store) rest(r *row, nowMs int64) { r.place(indexDue, s.nextLook(r, nowMs)) }
+
+func (s *Store) nextLook(r *row, nowMs int64) int64 {
+	var bounds []int64
+	switch r.State {
+	case execution.Queued:
+		if r.Active {
+			bounds = append(bounds, r.NotBeforeMs)
+		}
+	case execution.Running:
+		bounds = append(bounds, r.NotBeforeMs, r.DeadlineAtMs)
+	case execution.WaitingForInput:
+		bounds = append(bounds, r.PendingInteraction.ExpiresAtMs, r.DeadlineAtMs)
+	case execution.Suspended:
+		bounds = append(bounds, r.restMs+s.cfg.Retention.Milliseconds(), r.DeadlineAtMs)
+	case execution.Finalizing:
+		bounds = append(bounds, r.restMs+s.cfg.CleanupTimeout.Milliseconds())
+	case execution.Completed, execution.Failed, execution.Canceled:
+	}
+	bounds = slices.DeleteFunc(bounds, func(ms int64) bool { return ms == 0 })
+	if len(bounds) == 0 {
+		return nowMs + s.cfg.LookAgain.Milliseconds()
+	}
+	return slices.Min(bounds)
+}
+
+// ask opens an interaction and parks the row on it.
+func (s *Store) ask(r *row, nowMs int64, interaction execution.Interaction) {
+	r.State = execution.WaitingForInput
+	r.PendingInteraction = cloneInteraction(&interaction)
+	wait := journal.InteractionWait(interaction)
+	r.Wait = &wait
+	r.write(nowMs, journal.InteractionEvent(interaction))
+	s.rest(r, nowMs)
+}
+
+// park lets a running row wait for something that is not a person.
+func (s *Store) park(r *row, nowMs int64, then journal.Then) {
+	r.Wait = &execution.Wait{Kind: then.WaitKind}
+	if then.Wait > 0 {
+		r.NotBeforeMs = nowMs + then.Wait.Milliseconds()
+		r.Wait.UntilMs = r.NotBeforeMs
+	}
+	s.rest(r, nowMs)
+}
+
+// suspend stops the row until somebody resumes it. What it waited for stays with it.
+func (s *Store) suspend(r *row, nowMs int64, suspension execution.Suspension) {
+	r.State = execution.Suspended
+	r.Suspension = &suspension
+	r.PauseRequested = false
+	r.restMs = nowMs
+	r.write(nowMs, journal.SuspendedEvent(suspension))
+	s.rest(r, nowMs)
+}
+
+// finalize keeps how the row ends until its clean-up is done.
+func (s *Store) finalize(r *row, nowMs int64, end journal.Ending) {
+	r.State = execution.Finalizing
+	r.Outcome, r.Failure = clone(end.Outcome), clone(end.Failure)
+	r.Wait = nil
+	r.restMs = nowMs
+	s.rest(r, nowMs)
+}
+
+// end writes the terminal state and its event, the last one, and gives the conversation to the next execution.
+func (s *Store) end(r *row, nowMs int64, end journal.Ending) []execution.Task {
+	r.State = end.State
+	r.Outcome, r.Failure = clone(end.Outcome), clone(end.Failure)
+	r.Wait, r.Suspension, r.PendingInteraction = nil, nil, nil
+	r.NotBeforeMs, r.PauseRequested = 0, false
+	r.EndedAtMs = nowMs
+	r.write(nowMs, journal.EndingPayload(end))
+	r.place(indexPurge, nowMs+s.cfg.Retention.Milliseconds())
+	return s.leave(r, nowMs)
+}
+
+// leave takes an ended row out of its conversation.
+func (s *Store) leave(r *row, nowMs int64) []execution.Task {
+	c := s.conversations[r.ConversationID]
+	if !r.Active {
+		c.waiting = slices.DeleteFunc(c.waiting, func(id execution.ID) bool { return id == r.ID })
+		return nil
+	}
+	r.Active, c.active = false, ""
+	if len(c.waiting) == 0 {
+		return nil
+	}
+	next := s.rows[c.waiting[0]]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
+	tasks := s.activate(c, next, nowMs)
+	next.touch(nowMs)
+	s.feed.changed(next.ID)
+	return tasks
+}
+
+// activate gives a row its conversation's turn. Its task should be standing now; a suspended row stays suspended.
+func (s *Store) activate(c *conversation, r *row, nowMs int64) []execution.Task {
+	c.active, r.Active = r.ID, true
+	c.messages = append(c.messages, r.messages...)
+	r.messages = nil
+	switch {
+	case r.State != execution.Queued:
+		return nil
+	case r.NotBeforeMs > nowMs:
+		r.Wait = &execution.Wait{Kind: execution.WaitSchedule, UntilMs: r.NotBeforeMs}
+		s.rest(r, nowMs)
+		return nil
+	default:
+		return s.wake(r, nowMs, nowMs)
+	}
+}
+
+func canceled() journal.Ending { return journal.Ending{State: execution.Canceled} }
+
+func failed(failure execution.Failure) journal.Ending {
+	return journal.Ending{State: execution.Failed, Failure: &failure}
+}

@@ -1,0 +1,130 @@
+package memjournal
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Reserve implements journal.Commands.
+func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
+	now, unlock, err := s.lock(ctx, "reserve", n.ID)
+	if err != nil {
+		return journal.Reservation{}, err
+	}
+	defer unlock()
+	existing, err := s.reserved(n)
+	if err != nil {
+		return journal.Reservation{}, fail("reserve", n.ID, err)
+	}
+	if existing != nil {
+		return journal.Reservation{Execution: existing.snapshot(), Tasks: existing.standing(now)}, nil
+	}
+	if err := s.admit(n); err != nil {
+		return journal.Reservation{}, fail("reserve", n.ID, err)
+	}
+	r := newRow(n, now)
+	s.rows[n.ID] = r
+	if n.IdempotencyKey != "" {
+		s.keys[keyMember(n)] = &keyEntry{
+			execution: n.ID, partition: execution.HashPartition(keyMember(n)),
+			lookAtMs: now + s.cfg.Retention.Milliseconds(),
+		}
+	}
+	r.write(now, execution.ExecutionQueued{})
+	r.touch(now)
+	tasks := s.join(r, now)
+	s.feed.changed(n.ID)
+	return journal.Reservation{Created: true, Execution: r.snapshot(), Tasks: tasks}, nil
+}
+
+// reserved finds the row that this very submission made before.
+func (s *Store) reserved(n journal.NewExecution) (*row, error) {
+	if entry := s.keys[keyMember(n)]; n.IdempotencyKey != "" && entry != nil {
+		r := s.rows[entry.execution]
+		if r.fingerprint != n.Fingerprint {
+			return nil, journal.ErrKeyReused
+		}
+		return r, nil
+	}
+	r := s.rows[n.ID]
+	if r == nil {
+		return nil, nil
+	}
+	if r.Caller != n.Caller || r.IdempotencyKey != n.IdempotencyKey || r.fingerprint != n.Fingerprint {
+		return nil, fmt.Errorf("%w: the id is taken", journal.ErrConflict)
+	}
+	return r, nil
+}
+
+// admit checks that the conversation takes the execution.
+func (s *Store) admit(n journal.NewExecution) error {
+	if n.ID.Partition() != n.ConversationID.Partition() {
+		return fmt.Errorf("%w: execution and conversation are in two partitions", journal.ErrConflict)
+	}
+	c := s.conversations[n.ConversationID]
+	switch {
+	case c == nil || c.tenant == n.Caller.Tenant && c.active == "":
+		return nil
+	case c.tenant != n.Caller.Tenant:
+		return fmt.Errorf("%w: the conversation belongs to somebody else", journal.ErrConflict)
+	case n.Request.OnBusy != execution.BusyEnqueue:
+		return journal.ErrConversationBusy
+	case len(c.waiting) >= s.cfg.MaxWaiting:
+		return fmt.Errorf("%w: %d executions wait for their turn", journal.ErrLimit, len(c.waiting))
+	default:
+		return nil
+	}
+}
+
+// join gives the row its place in its conversation.
+func (s *Store) join(r *row, nowMs int64) []execution.Task {
+	c := s.conversations[r.ConversationID]
+	if c == nil {
+		c = &conversation{tenant: r.Caller.Tenant}
+		s.conversations[r.ConversationID] = c
+	}
+	c.rows++
+	if c.active != "" {
+		c.waiting = append(c.waiting, r.ID)
+		r.Wait = &execution.Wait{Kind: execution.WaitSchedule}
+		s.rest(r, nowMs)
+		return nil
+	}
+	tasks := s.activate(c, r, nowMs)
+	if len(tasks) > 0 { // a new execution's task is on its way: the usual grace
+		r.place(indexHandoff, nowMs+s.cfg.HandoffGrace.Milliseconds())
+	}
+	return tasks
+}
+
+func newRow(n journal.NewExecution, nowMs int64) *row {
+	r := &row{
+		Execution: journal.Execution{
+			ID: n.ID, ConversationID: n.ConversationID, Caller: n.Caller, IdempotencyKey: n.IdempotencyKey,
+			Agent: n.Request.Agent, Definition: n.Definition, Request: cloneRequest(n.Request),
+			Priority: n.Request.Priority, Queue: n.BaseQueue(),
+			State: execution.Queued, Node: n.Node, CreatedAtMs: nowMs,
+		},
+		fingerprint: n.Fingerprint,
+		deadline:    n.Deadline,
+		messages:    cloneBytes(n.Messages),
+		checkpoints: cloneBytes([][]byte{n.Checkpoint}),
+		ledger:      map[execution.CallID]*journal.LedgerEntry{},
+		inbox:       map[execution.RequestID][]byte{},
+	}
+	if r.Priority == "" {
+		r.Priority = execution.Normal
+	}
+	if n.Request.StartAtMs > nowMs {
+		r.NotBeforeMs = n.Request.StartAtMs
+	}
+	return r
+}
+
+// keyMember names the entry of an idempotency key. Another caller's equal key is another entry.
+func keyMember(n journal.NewExecution) string {
+	return "idem:" + n.Caller.String() + "\x00" + n.IdempotencyKey
+}
