@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/config"
+)
+
+// remote is what the commands need of an API.
+type remote interface {
+	Create(ctx context.Context, key string, request execution.CreateRequest) (execution.Created, error)
+	Execution(ctx context.Context, id execution.ID) (execution.View, error)
+	Follow(ctx context.Context, id execution.ID, after execution.Sequence) (execution.Stream, error)
+	SubmitInput(ctx context.Context, id execution.ID, input execution.SubmitInput) (execution.View, error)
+	Cancel(ctx context.Context, id execution.ID) (execution.Steered, error)
+	Agents(ctx context.Context) ([]execution.AgentSummary, error)
+}
+
+// dialer makes the remote that the environment names; url is for messages.
+type dialer func() (api remote, url string, err error)
+
+func connect() (remote, string, error) {
+	var cfg config.Client
+	if err := config.Load(&cfg); err != nil {
+		return nil, "", wrongUsage("%w", err)
+	}
+	api, err := client.New(cfg.URL, client.Config{APIKey: cfg.APIKey.Reveal()})
+	if err != nil {
+		return nil, "", wrongUsage("PAWL_URL: %w", err)
+	}
+	return api, cfg.URL, nil
+}
+
+// explain says what a person can do about an error of the API.
+func explain(ctx context.Context, api remote, url string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return &exit{code: exitInterrupted}
+	case errors.Is(err, execution.ErrUnknownAgent):
+		return fail("%w%s", err, knownAgents(ctx, api))
+	case errors.Is(err, execution.ErrUnauthenticated):
+		return fail("%w: set PAWL_API_KEY", err)
+	case errors.Is(err, execution.ErrUnavailable) && !answered(err):
+		return fail("no API answers at %s: start it with `pawl dev`, or name another one in PAWL_URL", url)
+	case errors.Is(err, execution.ErrNotFound):
+		return fail("%w: was the id copied whole, and is %s the right API?", err, url)
+	default:
+		return fail("%w", err)
+	}
+}
+
+// answered reports whether the error came from the API itself and not from the way to it.
+func answered(err error) bool {
+	var problem *execution.APIError
+	return errors.As(err, &problem) && problem.Cause() == nil
+}
+
+func knownAgents(ctx context.Context, api remote) string {
+	agents, err := api.Agents(ctx)
+	if err != nil || len(agents) == 0 {
+		return ""
+	}
+	names := make([]string, len(agents))
+	for i, agent := range agents {
+		names[i] = agent.ID
+	}
+	return fmt.Sprintf(" (there are: %s)", strings.Join(names, ", "))
+}
+
+func parseID(text string) (execution.ID, error) {
+	id, err := execution.ParseID(text)
+	if err != nil {
+		return "", wrongUsage("%q is no execution id: it begins with exec_ and is printed by `pawl submit`", text)
+	}
+	return id, nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitCompleted   = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitCanceled    = 3
+	exitSuspended   = 4
+	exitNoAnswer    = 5
+	exitInterrupted = 130
+)
+
+// streams are the program's ends to its user.
+type streams struct {
+	in                      io.Reader
+	out, err                io.Writer
+	inTerminal, outTerminal bool
+}
+
+// exit is an error that carries its exit code. Without err nothing more is to be said.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// fail is an error of a command that was used rightly.
+func fail(format string, args ...any) error {
+	return &exit{code: exitNoAnswer, err: fmt.Errorf(format, args...)}
+}
+
+// wrongUsage is an error of whoever typed the command.
+func wrongUsage(format string, args ...any) error {
+	return &exit{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// run carries out one command line and returns its exit code.
+func run(ctx context.Context, args []string, s streams, dial dialer) int {
+	root := newRoot(s, dial)
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitCompleted
+	}
+	var coded *exit
+	if !errors.As(err, &coded) { // cobra's own: an unknown command or flag, a missing argument
+		coded = &exit{code: exitUsage, err: fmt.Errorf("%w\nTry: pawl -h", err)}
+	}
+	if coded.err != nil {
+		_, _ = fmt.Fprintln(s.err, "pawl: "+coded.err.Error()) // the exit code says it too
+	}
+	return coded.code
+}
+
+const rootHelp = `Pawl runs AI-agent executions durably on Redis.
+
+Start here:
+  pawl dev                              runs everything on this machine
+  pawl submit --watch demo "Oslo"       submits an execution and follows it
+
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 canceled, 4 suspended, 5 no answer or a refusal, 130 interrupted.`
+
+func newRoot(s streams, dial dialer) *cobra.Command {
+	root := &cobra.Command{
+		Use: "pawl", Short: "Run AI-agent executions durably", Long: rootHelp,
+		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.AddCommand(newDev(s), newSubmit(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
+		newVersion(s))
+	return root
+}

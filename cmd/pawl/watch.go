@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// quiet is how long nothing may come before the watch asks where the execution stands.
+const quiet = 10 * time.Second
+
+func newWatch(s streams, dial dialer) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "watch ID", Short: "Follow an execution to its end",
+		Long: "Follow an execution from its first event to its end: one line per event, text as it arrives on a terminal.\n" +
+			"When a person is needed it asks at a prompt, or prints the command that answers. It survives restarts of the\n" +
+			"API. Ctrl-C ends the watch and not the execution.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			api, url, err := dial()
+			if err != nil {
+				return err
+			}
+			return watch(cmd.Context(), s, api, url, id, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one event per line as JSON, and never ask")
+	return cmd
+}
+
+// watcher follows one execution. Its fields belong to the goroutine that runs follow.
+type watcher struct {
+	streams
+	api    remote
+	url    string
+	id     execution.ID
+	render *renderer
+	ask    bool // at a prompt; else print the command that answers
+
+	last    execution.Payload   // of the newest event
+	pending *prompt             // a question that is being asked
+	asked   execution.RequestID // the newest request that was shown
+	lines   chan string         // what is typed; nil until it is needed
+	awayFor bool                // the API does not answer
+}
+
+// watch follows the execution and answers with the exit code of its end.
+func watch(ctx context.Context, s streams, api remote, url string, id execution.ID, asJSON bool) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	w := &watcher{
+		streams: s, api: api, url: url, id: id, render: newRenderer(s.out, s.outTerminal, asJSON),
+		ask: s.inTerminal && s.outTerminal && !asJSON,
+	}
+	w.render.note("%s  (Ctrl-C leaves it running)", id)
+	stream, err := api.Follow(ctx, id, 0)
+	if err != nil {
+		return explain(ctx, api, url, err)
+	}
+	defer func() { _ = stream.Close() }() // nothing more is read from it
+	return w.follow(ctx, pump(ctx, stream))
+}
+
+// received is what a stream gave.
+type received struct {
+	item execution.StreamItem
+	err  error
+}
+
+// pump reads the stream until its end or ctx's.
+func pump(ctx context.Context, stream execution.Stream) <-chan received {
+	items := make(chan received)
+	go func() {
+		defer close(items)
+		for {
+			item, err := stream.Next(ctx)
+			select {
+			case items <- received{item, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return items
+}
+
+func (w *watcher) follow(ctx context.Context, items <-chan received) error {
+	silence := time.NewTimer(quiet)
+	defer silence.Stop()
+	for w.render.firstFail == nil {
+		select {
+		case <-ctx.Done():
+			return w.interrupted()
+		case got, ok := <-items:
+			if !ok {
+				return w.interrupted()
+			}
+			silence.Reset(quiet)
+			if done, err := w.take(ctx, got); done {
+				return err
+			}
+		case line, ok := <-w.lines:
+			if !ok { // the terminal is gone: whoever comes next must answer by command
+				w.lines, w.ask, w.pending = nil, false, nil
+				w.render.note("Answer with: %s", answerCommand(w.id, nil))
+				continue
+			}
+			if err := w.typed(ctx, line); err != nil {
+				return err
+			}
+		case <-silence.C:
+			silence.Reset(quiet)
+			w.lookAround(ctx)
+		}
+	}
+	return fail("print: %w", w.render.firstFail)
+}
+
+// take shows what the stream gave. done says that the watch is over.
+func (w *watcher) take(ctx context.Context, got received) (done bool, err error) {
+	switch {
+	case errors.Is(got.err, io.EOF):
+		return true, w.end(ctx)
+	case got.err != nil && ctx.Err() != nil:
+		return true, w.interrupted()
+	case got.err != nil:
+		return true, explain(ctx, w.api, w.url, got.err)
+	}
+	w.back()
+	if got.item.Frame != nil {
+		w.render.frame(*got.item.Frame)
+		return false, nil
+	}
+	event := got.item.Event
+	w.last = event.Payload
+	w.render.event(*event)
+	switch p := event.Payload.(type) {
+	case *execution.InteractionRequired:
+		return w.question(ctx, p.RequestID)
+	case *execution.InteractionReceived:
+		w.answered(p.RequestID)
+	case *execution.ExecutionSuspended:
+		return w.suspended(ctx)
+	}
+	return false, nil
+}
+
+// question shows an open question; one that was answered since is history.
+func (w *watcher) question(ctx context.Context, request execution.RequestID) (bool, error) {
+	view, err := w.api.Execution(ctx, w.id)
+	if err != nil {
+		if ctx.Err() != nil {
+			return true, w.interrupted()
+		}
+		return false, nil // a later look around asks
+	}
+	if view.State == execution.WaitingForInput && view.Interaction != nil && view.Interaction.RequestID == request {
+		w.show(view.Interaction)
+	}
+	return false, nil
+}
+
+// show asks at the prompt, or prints the command that answers.
+func (w *watcher) show(interaction *execution.Interaction) {
+	if w.asked == interaction.RequestID {
+		return
+	}
+	w.asked = interaction.RequestID
+	if !w.ask {
+		w.render.note("Waiting for a person. Answer with: %s", answerCommand(w.id, interaction))
+		return
+	}
+	if w.lines == nil {
+		w.lines = readLines(w.in)
+	}
+	w.pending = newPrompt(interaction)
+	w.render.print(w.pending.text())
+}
+
+// typed takes a line from the terminal.
+func (w *watcher) typed(ctx context.Context, line string) error {
+	if w.pending == nil {
+		return nil // typed before there was a question
+	}
+	input, done := w.pending.take(line)
+	if !done {
+		w.render.print(w.pending.text())
+		return nil
+	}
+	operation := w.pending.operation
+	w.pending = nil
+	_, err := w.api.SubmitInput(ctx, w.id, execution.SubmitInput{OperationID: operation, Input: input})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, execution.ErrConflict):
+		w.render.note("Somebody else was first: the question is closed.")
+		return nil
+	case errors.Is(err, execution.ErrInvalid):
+		w.render.note("The answer was refused: %v", err)
+		w.asked = ""
+		return nil
+	default:
+		return explain(ctx, w.api, w.url, err)
+	}
+}
+
+// answered forgets a question that somebody answered.
+func (w *watcher) answered(request execution.RequestID) {
+	if w.pending != nil && w.pending.asked.RequestID == request {
+		w.pending = nil
+		w.render.note("Answered elsewhere.")
+	}
+}
+
+// suspended ends the watch if the execution still is suspended; one that was resumed since goes on.
+func (w *watcher) suspended(ctx context.Context) (bool, error) {
+	view, err := w.api.Execution(ctx, w.id)
+	if err != nil || view.State != execution.Suspended {
+		return false, nil // the next look around tells
+	}
+	w.render.note("Suspended: it goes on when it is resumed. Come back with: pawl watch %s", w.id)
+	return true, &exit{code: exitSuspended}
+}
+
+// lookAround asks where the execution stands, after a silence.
+func (w *watcher) lookAround(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, quiet/2)
+	defer cancel()
+	view, err := w.api.Execution(ctx, w.id)
+	if errors.Is(err, execution.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		if !w.awayFor {
+			w.awayFor = true
+			w.render.note("No API answers at %s. Waiting for it; the execution does not depend on it.", w.url)
+		}
+		return
+	}
+	if err != nil {
+		return
+	}
+	w.back()
+	if view.State == execution.WaitingForInput && view.Interaction != nil {
+		w.show(view.Interaction)
+	}
+}
+
+func (w *watcher) back() {
+	if w.awayFor {
+		w.awayFor = false
+		w.render.note("The API answers again.")
+	}
+}
+
+func (w *watcher) interrupted() error {
+	w.render.note("The execution goes on. Come back with: pawl watch %s", w.id)
+	return &exit{code: exitInterrupted}
+}
+
+// end prints the answer and gives the exit code of the last event.
+func (w *watcher) end(ctx context.Context) error {
+	switch p := w.last.(type) {
+	case *execution.ExecutionCompleted:
+		if w.outTerminal && !w.render.json {
+			w.render.line("\n" + clean(p.Answer))
+		}
+		return nil
+	case *execution.ExecutionFailed:
+		return &exit{code: exitFailed}
+	case *execution.ExecutionCanceled:
+		return &exit{code: exitCanceled}
+	default: // the log ended before we read it: the view knows
+		view, err := w.api.Execution(ctx, w.id)
+		if err != nil {
+			return explain(ctx, w.api, w.url, err)
+		}
+		return exitOf(view)
+	}
+}
+
+func exitOf(view execution.View) error {
+	switch view.State {
+	case execution.Completed:
+		return nil
+	case execution.Failed:
+		return &exit{code: exitFailed}
+	case execution.Canceled:
+		return &exit{code: exitCanceled}
+	case execution.Suspended:
+		return &exit{code: exitSuspended}
+	case execution.Queued, execution.Running, execution.WaitingForInput, execution.Finalizing:
+		return fail("the stream of %s ended while it is %s", view.ID, view.State)
+	default:
+		return fail("%s is in the unknown state %q", view.ID, view.State)
+	}
+}
+
+// answerCommand is what a person types to answer. Without an interaction it is the general form.
+func answerCommand(id execution.ID, asked *execution.Interaction) string {
+	switch {
+	case asked == nil:
+		return fmt.Sprintf("pawl input %s …", id)
+	case asked.Kind == execution.Approval:
+		return fmt.Sprintf("pawl input %s --request %s --approve (or --reject)", id, asked.RequestID)
+	default:
+		return fmt.Sprintf("pawl input %s --request %s %q", id, asked.RequestID, "your answer")
+	}
+}
