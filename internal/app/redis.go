@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/internal/redisconn"
+)
+
+const (
+	// redisPatience is how long a program that starts waits for Redis before it gives up.
+	redisPatience = 30 * time.Second
+	redisRetry    = 500 * time.Millisecond
+)
+
+// redisConfig says how a program connects.
+type redisConfig struct {
+	url         string
+	strict      bool
+	concurrency int
+	program     string
+	noChecks    bool
+}
+
+// connectRedis opens the client, waits until Redis answers, and checks that it is fit to hold executions.
+func connectRedis(ctx context.Context, cfg redisConfig, logger *slog.Logger) (redis.UniversalClient, redisconn.Facts, error) {
+	rdb, err := redisconn.Open(redisconn.Config{
+		URL: cfg.url, Concurrency: cfg.concurrency, ClientName: "pawl-" + cfg.program,
+	})
+	if err != nil {
+		return nil, redisconn.Facts{}, err
+	}
+	var facts redisconn.Facts
+	if cfg.noChecks {
+		facts = redisconn.Facts{Server: "embedded", Version: redisconn.Unknown, Mode: "standalone", Nodes: 1}
+	} else if facts, err = inspect(ctx, rdb, cfg, logger); err != nil {
+		return nil, redisconn.Facts{}, errors.Join(err, rdb.Close())
+	}
+	return rdb, facts, nil
+}
+
+func inspect(ctx context.Context, rdb redis.UniversalClient, cfg redisConfig, logger *slog.Logger) (redisconn.Facts, error) {
+	facts, err := awaitRedis(ctx, rdb, logger)
+	if err != nil {
+		return facts, fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.url), err)
+	}
+	logger.InfoContext(ctx, "redis", "url", redisconn.Redact(cfg.url), "facts", facts)
+	for _, warning := range facts.Warnings {
+		logger.WarnContext(ctx, "REDIS IS NOT FIT TO HOLD EXECUTIONS: "+warning)
+	}
+	if cfg.strict {
+		return facts, facts.Strict()
+	}
+	return facts, nil
+}
+
+// awaitRedis asks until Redis answers. A refusal, such as a wrong password, is final; so is too long a silence.
+func awaitRedis(ctx context.Context, rdb redis.UniversalClient, logger *slog.Logger) (redisconn.Facts, error) {
+	ctx, cancel := context.WithTimeout(ctx, redisPatience)
+	defer cancel()
+	tick := time.NewTicker(redisRetry)
+	defer tick.Stop()
+	for said := false; ; said = true {
+		facts, err := redisconn.Inspect(ctx, rdb)
+		if err == nil || refusedForGood(err) {
+			return facts, err
+		}
+		if !said {
+			logger.WarnContext(ctx, "redis does not answer yet; waiting for it", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return facts, err
+		case <-tick.C:
+		}
+	}
+}
+
+// refusedForGood reports whether Redis answered, and would answer the same again.
+func refusedForGood(err error) bool {
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return false
+	}
+	text := answer.Error()
+	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY"} {
+		if strings.HasPrefix(text, passing) {
+			return false
+		}
+	}
+	return true
+}
