@@ -26,7 +26,7 @@ func (l *session) see(ctx context.Context, operation string, id execution.ID) (j
 	}
 	row, err := l.service.cfg.Journal.Get(ctx, id)
 	if err != nil {
-		return journal.Execution{}, l.service.problem(operation+" "+string(id), err)
+		return journal.Execution{}, l.service.problem(ctx, operation+" "+string(id), err)
 	}
 	return row, l.maySee(&row)
 }

@@ -96,7 +96,7 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 	}
 	row, err := s.prepare(ctx, sub, definition)
 	if err != nil {
-		return execution.Created{}, s.problem("create", err)
+		return execution.Created{}, s.problem(ctx, "create", err)
 	}
 	faultpoint.Hit("before_commit:run_start")
 	reservation, err := s.cfg.Journal.Reserve(ctx, row)
@@ -104,7 +104,7 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 		err = s.overloaded("too many executions wait for the conversation's turn").In("conversationId").Because(err)
 	}
 	if err != nil {
-		return execution.Created{}, s.problem("create", err)
+		return execution.Created{}, s.problem(ctx, "create", err)
 	}
 	faultpoint.Hit("after_commit:run_start")
 	s.enqueue(ctx, reservation.Tasks)
@@ -118,7 +118,7 @@ func (s *Service) admit(ctx context.Context) error {
 	}
 	open, err := s.cfg.Journal.OpenExecutions(ctx)
 	if err != nil {
-		return s.problem("create", err)
+		return s.problem(ctx, "create", err)
 	}
 	if open >= s.cfg.MaxOpen {
 		return s.overloaded("%d executions have not ended; the limit is %d", open, s.cfg.MaxOpen)

@@ -22,7 +22,7 @@ func (l *session) Follow(
 	// Subscribe, then read: what is written after the read is announced.
 	subscription, err := l.service.cfg.Journal.Follow(ctx, id)
 	if err != nil {
-		return nil, l.service.problem("follow "+string(id), err)
+		return nil, l.service.problem(ctx, "follow "+string(id), err)
 	}
 	f := &follower{
 		service: l.service, id: id, after: after, ctx: ctx,
@@ -45,10 +45,10 @@ type follower struct {
 	signals      <-chan journal.Signal
 	again        *time.Ticker
 
-	after execution.Sequence // the last sequence that was read
-	ready []execution.Event  // read and not delivered
-	more  bool               // the log went on when it was read
-	ended bool               // the terminal event was read
+	after  execution.Sequence // the last sequence that was read
+	ready  []execution.Event  // read and not delivered
+	unread bool               // there may be more in the log than was read
+	ended  bool               // the terminal event was read
 }
 
 // Next implements execution.Stream.
@@ -62,11 +62,12 @@ func (f *follower) Next(ctx context.Context) (execution.StreamItem, error) {
 		if f.ended {
 			return execution.StreamItem{}, io.EOF
 		}
-		if !f.more {
+		if !f.unread {
 			frame, err := f.wait(ctx)
 			if err != nil || frame != nil {
 				return execution.StreamItem{Frame: frame}, err
 			}
+			f.unread = true // stays so until a read succeeds, whatever becomes of ctx
 		}
 		if err := f.read(ctx); err != nil {
 			return execution.StreamItem{}, err
@@ -94,6 +95,9 @@ func (f *follower) wait(ctx context.Context) (*execution.Frame, error) {
 
 // read takes the next page. A terminal row whose log has been read to its end ends the stream.
 func (f *follower) read(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	page, err := f.service.page(ctx, f.id, f.after, followPage)
 	if err != nil {
 		return err
@@ -102,8 +106,8 @@ func (f *follower) read(ctx context.Context) error {
 		f.ready = page.Events
 		f.after = page.Events[n-1].Sequence
 	}
-	f.more = f.after < page.Last
-	f.ended = !f.more && page.State.Terminal()
+	f.unread = f.after < page.Last
+	f.ended = !f.unread && page.State.Terminal()
 	return nil
 }
 

@@ -36,14 +36,16 @@ func (l *session) SubmitInput(
 		OperationID: input.OperationID, RequestID: input.Input.RequestID, Response: response,
 	})
 	if err != nil {
-		return execution.View{}, l.service.inputProblem(&row, input, err)
+		return execution.View{}, l.service.inputProblem(ctx, &row, input, err)
 	}
 	l.service.enqueue(ctx, mutation.Tasks)
 	return mutation.Execution.View(), nil
 }
 
 // inputProblem says why an input was refused. A conflict that is not about the interaction is about the operation id.
-func (s *Service) inputProblem(row *journal.Execution, input execution.SubmitInput, err error) error {
+func (s *Service) inputProblem(
+	ctx context.Context, row *journal.Execution, input execution.SubmitInput, err error,
+) error {
 	_, repeated := row.InputReceipts[input.OperationID]
 	conflict := errors.Is(err, journal.ErrConflict) && !errors.Is(err, journal.ErrState)
 	if repeated || conflict && !errors.Is(err, journal.ErrInteractionClosed) {
@@ -52,7 +54,7 @@ func (s *Service) inputProblem(row *journal.Execution, input execution.SubmitInp
 				"the operation id was used for another input").In("operationId").Because(err)
 		}
 	}
-	return s.problem("input "+string(row.ID), err)
+	return s.problem(ctx, "input "+string(row.ID), err)
 }
 
 // canonicalInput is the stored form of an answer; equal answers have equal forms.

@@ -38,14 +38,20 @@ func (l *session) Events(
 	return execution.EventPage{Events: page.Events, NextAfter: next, HasMore: next < page.Last}, nil
 }
 
+// maxSequence is the largest number that every store can count to.
+const maxSequence = 1 << 53
+
 // page reads a page and refuses a cursor that the log has not reached: it comes from another log, or from one that a
 // failover cut short, and waiting at it would skip events.
 func (s *Service) page(
 	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
 ) (journal.EventPage, error) {
+	if after > maxSequence {
+		return journal.EventPage{}, execution.NewAPIError(execution.Conflict, "no log is that long").In("after")
+	}
 	page, err := s.cfg.Journal.EventPage(ctx, id, after, limit)
 	if err != nil {
-		return page, s.problem("events "+string(id), err)
+		return page, s.problem(ctx, "events "+string(id), err)
 	}
 	if after > page.Last {
 		return page, execution.NewAPIError(execution.Conflict,
@@ -89,7 +95,7 @@ func (s *Service) await(
 	// Subscribe, then read: a change between the caller's look and the subscription is seen by the first read.
 	subscription, err := s.cfg.Journal.Follow(ctx, id)
 	if err != nil {
-		return execution.View{}, s.problem("wait "+string(id), err)
+		return execution.View{}, s.problem(ctx, "wait "+string(id), err)
 	}
 	defer func() { _ = subscription.Close() }() // nothing more is expected of it
 	end := time.NewTimer(d)
@@ -98,7 +104,7 @@ func (s *Service) await(
 	defer again.Stop()
 	for over := false; ; {
 		if *row, err = s.cfg.Journal.Get(ctx, id); err != nil {
-			return execution.View{}, s.problem("wait "+string(id), err)
+			return execution.View{}, s.problem(ctx, "wait "+string(id), err)
 		}
 		if over || done() {
 			return row.View(), nil

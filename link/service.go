@@ -128,14 +128,16 @@ func (s *Service) enqueue(ctx context.Context, tasks []execution.Task) {
 }
 
 // problem turns an error of the journal into the caller's.
-func (s *Service) problem(operation string, err error) error {
+//
+// An error of a caller that has gone stays the context's. What any other context ended inside is the store's silence.
+func (s *Service) problem(ctx context.Context, operation string, err error) error {
 	if api := new(execution.APIError); errors.As(err, &api) {
 		return err
 	}
 	cause := fmt.Errorf("%s: %w", operation, err)
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return cause
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", operation, ctx.Err())
 	case errors.Is(err, journal.ErrNotFound):
 		return notFound().Because(cause)
 	case errors.Is(err, journal.ErrKeyReused):
@@ -152,7 +154,7 @@ func (s *Service) problem(operation string, err error) error {
 		return s.overloaded("the store takes no more work now").Because(cause)
 	case errors.Is(err, journal.ErrLimit):
 		return execution.NewAPIError(execution.Conflict, "the execution's log is full").Because(cause)
-	case errors.Is(err, journal.ErrUnavailable):
+	case errors.Is(err, journal.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return execution.NewAPIError(execution.Unavailable, "the store did not answer").After(time.Second).Because(cause)
 	default:
 		return execution.NewAPIError(execution.Internal, "").Because(cause)

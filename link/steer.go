@@ -13,7 +13,7 @@ func (l *session) Cancel(ctx context.Context, id execution.ID) (execution.Steere
 	}
 	change, err := l.service.cfg.Journal.Cancel(ctx, id)
 	if err != nil {
-		return execution.Steered{}, l.service.problem("cancel "+string(id), err)
+		return execution.Steered{}, l.service.problem(ctx, "cancel "+string(id), err)
 	}
 	l.service.enqueue(ctx, change.Tasks)
 	return execution.Steered{View: change.Execution.View(), Changed: change.Changed}, nil

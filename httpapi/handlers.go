@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+func (s *Server) create(c echo.Context) error {
+	if err := plain(c); err != nil {
+		return err
+	}
+	key, err := idempotencyKey(c.Request())
+	if err != nil {
+		return err
+	}
+	var request execution.CreateRequest
+	if err := s.decode(c, &request); err != nil {
+		return err
+	}
+	created, err := s.link(c).Create(c.Request().Context(), key, request)
+	if err != nil {
+		return err
+	}
+	header := c.Response().Header()
+	header.Set("Location", "/v1/executions/"+string(created.View.ID))
+	if created.Replayed {
+		header.Set("Idempotency-Replayed", "true")
+		return c.JSON(http.StatusOK, created.View)
+	}
+	return c.JSON(http.StatusAccepted, created.View)
+}
+
+func (s *Server) get(c echo.Context) error {
+	if _, err := negotiate(c.Request(), typeJSON); err != nil {
+		return err
+	}
+	id, err := executionID(c)
+	if err != nil {
+		return err
+	}
+	query, err := parameters(c, "wait", "version")
+	if err != nil {
+		return err
+	}
+	d, version, err := wait(query)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.untilDrained(c)
+	defer cancel()
+	view, err := s.link(c).Wait(ctx, id, version, d)
+	if err != nil && s.stopping.Err() != nil {
+		view, err = s.link(c).Execution(c.Request().Context(), id) // no more waiting here: what it is now
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, view)
+}
+
+func (s *Server) events(c echo.Context) error {
+	kind, err := negotiate(c.Request(), typeJSON, typeStream)
+	if err != nil {
+		return err
+	}
+	id, err := executionID(c)
+	if err != nil {
+		return err
+	}
+	query, err := parameters(c, "after", "limit")
+	if err != nil {
+		return err
+	}
+	after, err := cursor(c.Request(), query)
+	if err != nil {
+		return err
+	}
+	size, err := limit(query)
+	if err != nil {
+		return err
+	}
+	if kind == typeStream {
+		if query.Has("limit") {
+			return invalid("limit", "does not apply to a stream")
+		}
+		return s.stream(c, id, after)
+	}
+	page, err := s.link(c).Events(c.Request().Context(), id, after, size)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, page)
+}
+
+func (s *Server) input(c echo.Context) error {
+	if err := plain(c); err != nil {
+		return err
+	}
+	id, err := executionID(c)
+	if err != nil {
+		return err
+	}
+	var input execution.SubmitInput
+	if err := s.decode(c, &input); err != nil {
+		return err
+	}
+	view, err := s.link(c).SubmitInput(c.Request().Context(), id, input)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, view)
+}
+
+func (s *Server) cancel(c echo.Context) error {
+	if err := plain(c); err != nil {
+		return err
+	}
+	id, err := executionID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.noBody(c); err != nil {
+		return err
+	}
+	steered, err := s.link(c).Cancel(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	if steered.Changed {
+		return c.JSON(http.StatusAccepted, steered.View)
+	}
+	return c.JSON(http.StatusOK, steered.View)
+}
+
+func (s *Server) agents(c echo.Context) error {
+	if err := plain(c); err != nil {
+		return err
+	}
+	agents, err := s.link(c).Agents(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, struct {
+		Agents []execution.AgentSummary `json:"agents"`
+	}{agents})
+}
+
+// plain checks a request that takes no parameters and is answered in JSON.
+func plain(c echo.Context) error {
+	if _, err := negotiate(c.Request(), typeJSON); err != nil {
+		return err
+	}
+	_, err := parameters(c)
+	return err
+}
+
+// untilDrained is the request's context, which ends when the server drains too.
+func (s *Server) untilDrained(c echo.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	stop := context.AfterFunc(s.stopping, cancel)
+	return ctx, func() { stop(); cancel() }
+}

@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// readyTimeout bounds how long /readyz asks.
+const readyTimeout = 2 * time.Second
+
+// live says that the process answers.
+func (s *Server) live(c echo.Context) error {
+	return c.JSON(http.StatusOK, struct {
+		Status string `json:"status"`
+	}{"live"})
+}
+
+// ready says whether work can be taken, and what it would stand on.
+func (s *Server) ready(c echo.Context) error {
+	if s.stopping.Err() != nil {
+		return execution.NewAPIError(execution.Unavailable, "the server is shutting down")
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
+	defer cancel()
+	readiness, err := s.cfg.Ready(ctx)
+	if err != nil {
+		return execution.NewAPIError(execution.Unavailable, "Redis cannot be reached").After(time.Second).Because(err)
+	}
+	return c.JSON(http.StatusOK, struct {
+		Status  string `json:"status"`
+		Version string `json:"version"`
+		Readiness
+	}{"ready", s.cfg.Version, readiness})
+}

@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pawl-run/pawl/link"
+)
+
+// requestIDHeader names a request in the answer and in the logs.
+const requestIDHeader = "X-Request-Id"
+
+// observe names the request, bounds its writes, turns a panic into an error, and logs how it went, without bodies.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		c.Response().Header().Set(requestIDHeader, "req_"+rand.Text())
+		// Each request sets its own deadline, and a stream one for each write. Not every writer has one.
+		_ = http.NewResponseController(c.Response()).SetWriteDeadline(start.Add(link.MaxWait + s.cfg.WriteTimeout))
+		err := caught(next, c)
+		if err != nil {
+			c.Error(err)
+		}
+		s.record(c, start)
+		return nil
+	}
+}
+
+// errPanicked is the cause of an answer that a panic cut off.
+var errPanicked = errors.New("panicked")
+
+func caught(next echo.HandlerFunc, c echo.Context) (err error) {
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(cause) // the server's own way to cut a connection
+		default:
+			err = fmt.Errorf("%w: %v\n%s", errPanicked, cause, debug.Stack())
+		}
+	}()
+	return next(c)
+}
+
+func (s *Server) record(c echo.Context, start time.Time) {
+	r, answer := c.Request(), c.Response()
+	level := slog.LevelInfo
+	if r.URL.Path == pathLive || r.URL.Path == pathReady || under(r.URL.Path, pathMonitoring) {
+		level = slog.LevelDebug
+	}
+	s.cfg.Logger.LogAttrs(r.Context(), level, "request",
+		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", answer.Status),
+		slog.Int64("bytes", answer.Size), slog.Duration("took", time.Since(start)),
+		slog.String("request", answer.Header().Get(requestIDHeader)))
+}

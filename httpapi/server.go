@@ -1,0 +1,163 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/link"
+)
+
+// Runtime gives the link of a caller. *link.Service satisfies it.
+type Runtime interface {
+	As(authority execution.Authority) link.RuntimeLink
+}
+
+// Readiness is what /readyz says about what the API stands on.
+type Readiness struct {
+	Redis      any    `json:"redis,omitempty"`      // what was found out about it
+	Durability string `json:"durability,omitempty"` // how durable a written step is
+}
+
+// Config is what a Server is made of.
+type Config struct {
+	Link Runtime // required
+	// Ready asks what the API stands on; an error makes /readyz 503. nil: always ready.
+	Ready func(context.Context) (Readiness, error)
+	// Authenticate names the caller of a request; its errors are *execution.APIError. nil: everybody is the local
+	// operator, and only loopback names and same-origin pages are served.
+	Authenticate func(*http.Request) (execution.Authority, error)
+	// Monitoring is served at /monitoring and below, with the path unchanged. nil: not served.
+	Monitoring http.Handler
+	// MaxBody bounds a request's body, in bytes. Default 1 MiB.
+	MaxBody int64
+	// Heartbeat is how often an idle stream sends a comment. Default 5s.
+	Heartbeat time.Duration
+	// WriteTimeout bounds how long a client may take to accept what is written. Default 30s.
+	WriteTimeout time.Duration
+	// ShutdownTimeout bounds how long Run waits for requests in flight. Default 10s.
+	ShutdownTimeout time.Duration
+	// Version is the program's, for /readyz.
+	Version string
+	Logger  *slog.Logger // nil: slog.Default()
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Link == nil {
+		return c, errors.New("httpapi: Link is required")
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = 1 << 20
+	}
+	if c.MaxBody < 0 {
+		return c, fmt.Errorf("httpapi: MaxBody must be positive, is %d", c.MaxBody)
+	}
+	durations := []struct {
+		name  string
+		value *time.Duration
+		def   time.Duration
+	}{
+		{"Heartbeat", &c.Heartbeat, 5 * time.Second},
+		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second},
+		{"ShutdownTimeout", &c.ShutdownTimeout, 10 * time.Second},
+	}
+	for _, d := range durations {
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+		if *d.value < 0 {
+			return c, fmt.Errorf("httpapi: %s must be positive, is %v", d.name, *d.value)
+		}
+	}
+	if c.Ready == nil {
+		c.Ready = func(context.Context) (Readiness, error) { return Readiness{}, nil }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, nil
+}
+
+// Server is the API as a handler, and a way to run it. It is safe for concurrent use.
+type Server struct {
+	cfg  Config
+	echo *echo.Echo
+	// stopping ends when the server drains: streams and waits are then answered and closed.
+	stopping context.Context
+	drain    context.CancelFunc
+}
+
+// New makes a Server. The error names the field that is wrong.
+func New(cfg Config) (*Server, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, echo: echo.New()}
+	s.stopping, s.drain = context.WithCancel(context.Background())
+	s.echo.HTTPErrorHandler = s.fail
+	s.echo.Use(s.observe, s.guard)
+	s.routes()
+	return s, nil
+}
+
+func (s *Server) routes() {
+	e := s.echo
+	e.POST("/v1/executions", s.create)
+	e.GET("/v1/executions/:id", s.get)
+	e.GET("/v1/executions/:id/events", s.events)
+	e.POST("/v1/executions/:id/input", s.input)
+	e.POST("/v1/executions/:id/cancel", s.cancel)
+	e.GET("/v1/agents", s.agents)
+	e.GET(pathLive, s.live)
+	e.HEAD(pathLive, s.live)
+	e.GET(pathReady, s.ready)
+	e.HEAD(pathReady, s.ready)
+	if s.cfg.Monitoring != nil {
+		monitoring := echo.WrapHandler(s.cfg.Monitoring)
+		e.Any(pathMonitoring, monitoring)
+		e.Any(pathMonitoring+"/*", monitoring)
+	}
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// Drain ends streams and waits, so that their clients come back, to another replica. It is final.
+func (s *Server) Drain() { s.drain() }
+
+// Run serves the listener until ctx ends, then drains and waits for the requests in flight. It returns nil after a clean
+// stop.
+func (s *Server) Run(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.Drain()
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.ShutdownTimeout)
+	defer cancel()
+	err := server.Shutdown(bounded)
+	if err != nil {
+		_ = server.Close() // whoever is left is cut off
+		err = fmt.Errorf("shut down %s: %w", listener.Addr(), err)
+	}
+	<-served
+	return err
+}
