@@ -20,7 +20,8 @@ const maxRetryAfter = 24 * time.Hour
 // result makes an answer of a reply, or the error that says what may be done about it.
 func (t *Tool) result(call execution.ToolCall, r *reply) (*execution.ToolResult, error) {
 	if r.refused != nil {
-		return t.errorResult(call, fmt.Sprintf("the tool %s answered with a redirect: %v", t.declared.Name, r.refused)), nil
+		// Some servers carry a call out and then redirect, so nothing is said about whether it happened.
+		return t.errorResult(call, fmt.Sprintf("the tool %s answered with a redirect that is not followed: %v", t.declared.Name, r.refused)), nil
 	}
 	if err := t.statusError(r, t.afterSend()); err != nil {
 		return nil, err

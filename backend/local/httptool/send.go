@@ -3,7 +3,6 @@ package httptool
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +62,7 @@ func (t *Tool) send(ctx context.Context, r request) (*reply, *sendError) {
 		}
 		r.url = next
 	}
-	return &reply{refused: errors.New("it redirects too often")}, nil
+	return &reply{refused: errors.New("redirects come without an end")}, nil
 }
 
 // plainCause is what to tell of an error: never the address, which may hold a secret.
@@ -102,7 +101,7 @@ func (t *Tool) post(ctx context.Context, r request) (answered *reply, next strin
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, "", &sendError{sent: sent.Load() && !handshakeFailed(err), cause: err}
+		return nil, "", &sendError{sent: sent.Load(), cause: err}
 	}
 	defer func() { _ = res.Body.Close() }() // the answer is read; closing tells nothing new
 	if res.StatusCode >= 300 && res.StatusCode < 400 {
@@ -126,13 +125,6 @@ func (t *Tool) setHeader(req *http.Request, r request) {
 	if r.idempotencyKey != "" {
 		req.Header.Set("Idempotency-Key", r.idempotencyKey)
 	}
-}
-
-// handshakeFailed reports errors of the connection's set-up, behind which no request was sent.
-func handshakeFailed(err error) bool {
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	return errors.As(err, &certificate) || errors.As(err, &record)
 }
 
 // read reads the body up to the limit.

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,9 +54,13 @@ func (m *Model) Generate(ctx context.Context, request local.ModelRequest, sink l
 	response := local.ModelResponse{Text: turn.Text, FinishReason: "stop"}
 	for i, call := range turn.ToolCalls {
 		response.FinishReason = "tool_calls"
+		arguments := call.Arguments
+		if len(arguments) == 0 {
+			arguments = json.RawMessage(`{}`)
+		}
 		response.ToolCalls = append(response.ToolCalls, execution.ToolCall{
 			Name:       call.Name,
-			Arguments:  call.Arguments,
+			Arguments:  arguments,
 			ProviderID: fmt.Sprintf("scripted_%d_%d", request.Attempt, i),
 		})
 	}
