@@ -15,8 +15,11 @@ import (
 
 // Environment is all that a step does to the world.
 type Environment interface {
-	// Generate sends a model request.
-	Generate(ctx context.Context, request local.ModelRequest) (local.ModelResponse, error)
+	// Sure fails when nothing may be sent any more: ctx has ended, or the claim can no longer be trusted, and then ctx
+	// ends. It is asked right before every send.
+	Sure(ctx context.Context) error
+	// Generate sends a model request. A panic of the model is a transient error.
+	Generate(ctx context.Context, model local.Model, request local.ModelRequest) (local.ModelResponse, error)
 	// Call sends a tool call.
 	Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error)
 	// Probe asks what became of an earlier call.

@@ -21,7 +21,10 @@ func (m *machine) afterBeforeModelRequest(ctx context.Context) (advance, error) 
 	if over := m.noRoomForRequest(); over != "" {
 		return m.limit(over, nil), nil
 	}
-	response, err := m.env.Generate(ctx, m.modelRequest())
+	if err := m.env.Sure(ctx); err != nil {
+		return advance{}, err
+	}
+	response, err := m.env.Generate(ctx, m.kit.Model, m.modelRequest())
 	m.state.Usage = m.state.Usage.Add(charge(response.Usage))
 	if err != nil {
 		if ctx.Err() != nil {

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/pawl-run/pawl/agent"
@@ -17,6 +18,7 @@ type pending struct {
 	spec  local.ToolSpec
 	mark  bool // to be marked started before it is sent
 	probe bool // its outcome is unknown and its tool can be asked
+	sent  bool // the tool was called
 
 	// What became of it; exactly one is set, none when the step was interrupted.
 	result    *execution.ToolResult
@@ -35,10 +37,10 @@ func (m *machine) afterToolCall(ctx context.Context) (advance, error) {
 		return advance{}, err
 	}
 	if err := m.runCalls(ctx, calls); err != nil {
-		return advance{}, err
+		return advance{back: &handBack{unsent: unsent(calls)}}, err
 	}
 	if ctx.Err() != nil && interrupted(calls) {
-		return advance{}, context.Cause(ctx)
+		return advance{back: &handBack{unsent: unsent(calls)}}, context.Cause(ctx)
 	}
 	return m.settle(ctx, calls)
 }
@@ -46,6 +48,12 @@ func (m *machine) afterToolCall(ctx context.Context) (advance, error) {
 // outstanding sorts out the calls without receipt by the ledger rules: what was started under an earlier fence has an
 // unknown outcome, everything else is sent (again).
 func (m *machine) outstanding() ([]*pending, error) {
+	if m.unread != nil {
+		return nil, m.unread
+	}
+	if m.state.Batch == nil {
+		return nil, fmt.Errorf("%w: %s without a batch", ErrCheckpoint, m.node)
+	}
 	entries, err := m.entries()
 	if err != nil {
 		return nil, err

@@ -32,6 +32,10 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 	if p.probe && !m.probed(callCtx, p) {
 		return
 	}
+	if m.env.Sure(callCtx) != nil {
+		return // interrupted before it was sent
+	}
+	p.sent = true
 	answer, err := m.env.Call(callCtx, p.tool, p.invocation(m.id))
 	switch {
 	case err != nil:
@@ -100,9 +104,16 @@ func (m *machine) callFailed(ctx context.Context, p *pending, err error) {
 	}
 }
 
-// unsent reports whether a started mark of this claim may be taken back: the call certainly had no effect.
-func (p *pending) unsent() bool {
-	return p.mark && p.transient != nil && local.KindOf(p.transient) == local.Transient
+// unsent lists the calls whose started mark of this claim may be taken back: they certainly had no effect.
+func unsent(calls []*pending) []execution.CallID {
+	var ids []execution.CallID
+	for _, p := range calls {
+		refused := p.transient != nil && local.KindOf(p.transient) == local.Transient
+		if p.mark && p.result == nil && (refused || !p.sent) {
+			ids = append(ids, p.entry.CallID)
+		}
+	}
+	return ids
 }
 
 func wish(err error) (after time.Duration) {

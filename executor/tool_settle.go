@@ -10,19 +10,13 @@ import (
 
 // settle makes one move of what became of the calls: fail, try the rest again, ask, or go on.
 func (m *machine) settle(ctx context.Context, calls []*pending) (advance, error) {
-	var (
-		unsent    []execution.CallID
-		transient error
-	)
+	var transient error
 	for _, p := range calls {
 		switch {
 		case p.unknown && p.spec.OnUnknown == agent.UnknownFail:
 			return m.fail(execution.CodeOutcomeUnknown, "the outcome of a call of "+p.entry.intent.Call.Name+" is unknown"), nil
 		case p.transient != nil && (transient == nil || wish(p.transient) > wish(transient)):
 			transient = p.transient // the longest wish holds for all
-		}
-		if p.unsent() {
-			unsent = append(unsent, p.entry.CallID)
 		}
 	}
 	for _, p := range calls {
@@ -31,7 +25,7 @@ func (m *machine) settle(ctx context.Context, calls []*pending) (advance, error)
 		}
 	}
 	if transient != nil {
-		return m.retry(transient, unsent...), nil
+		return m.retry(transient, unsent(calls)...), nil
 	}
 	return m.returnBatch()
 }

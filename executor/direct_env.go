@@ -1,0 +1,56 @@
+package executor
+
+import (
+	"context"
+	mathrand "math/rand/v2"
+	"time"
+
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Sure implements Environment.
+func (r *directRun) Sure(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Generate implements Environment.
+func (r *directRun) Generate(ctx context.Context, model local.Model, request local.ModelRequest) (
+	local.ModelResponse, error,
+) {
+	return generate(ctx, model, request, r.direct.cfg.Sink)
+}
+
+// Call implements Environment.
+func (r *directRun) Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error) {
+	return tool.Call(ctx, call, r.direct.cfg.Sink)
+}
+
+// Probe implements Environment.
+func (r *directRun) Probe(ctx context.Context, prober local.Prober, call local.Invocation) (local.ProbeResult, error) {
+	return prober.Probe(ctx, call)
+}
+
+// MarkStarted implements Environment: in one process there is no earlier holder to tell apart.
+func (r *directRun) MarkStarted(context.Context, []execution.CallID) error { return nil }
+
+// Receive implements Environment.
+func (r *directRun) Receive(_ context.Context, received receipt) (execution.ToolResult, error) {
+	data, err := encodeReceipt(received.result)
+	if err != nil {
+		return execution.ToolResult{}, err
+	}
+	entry := r.ledger[received.result.CallID]
+	entry.State, entry.Receipt = journal.Done, data
+	return received.result, nil
+}
+
+// NowMs implements Environment.
+func (r *directRun) NowMs() int64 { return time.Now().UnixMilli() }
+
+// Jitter implements Environment.
+func (r *directRun) Jitter(limit time.Duration) time.Duration { return mathrand.N(limit) + 1 }

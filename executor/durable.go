@@ -1,0 +1,196 @@
+package executor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Store is what Durable needs of the journal.
+type Store interface {
+	journal.Steps
+	// Definition returns a stored definition, or journal.ErrNotFound.
+	Definition(ctx context.Context, hash string) ([]byte, error)
+	// PublishFrame sends a frame to those who follow the execution now.
+	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error
+	// FollowRequests subscribes to the cancels and pauses recorded for executions that the worker holds.
+	FollowRequests(ctx context.Context, worker journal.WorkerID) (journal.RequestSubscription, error)
+}
+
+// Enqueuer enqueues tasks. A task that is standing already is no error.
+type Enqueuer interface {
+	Enqueue(ctx context.Context, tasks ...execution.Task) error
+}
+
+// Config is what Durable runs on. Store, Builder and Enqueuer are required; the other fields work at zero.
+type Config struct {
+	Store    Store
+	Builder  local.Builder
+	Enqueuer Enqueuer
+
+	// ClaimTTL is how long a claim lasts unless it is renewed. Default 15s, at least 1s.
+	ClaimTTL time.Duration
+	// MaxReclaims quarantines an execution at the claim that would be one reclaim of its step more. Default 5; negative:
+	// no bound.
+	MaxReclaims int
+	// DrainTimeout is how long Drain lets nodes finish before it cancels them. Default 30s.
+	DrainTimeout time.Duration
+	// NodesPerTask is how many nodes run under one claim. Only 1, the default, is built.
+	NodesPerTask int
+	// Hook is asked at every boundary. Default DirectExecutor.
+	Hook Executor
+	// Logger gets what operators may want to know. Default slog.Default().
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	for _, required := range []struct {
+		name    string
+		missing bool
+	}{{"Store", c.Store == nil}, {"Builder", c.Builder == nil}, {"Enqueuer", c.Enqueuer == nil}} {
+		if required.missing {
+			return c, fmt.Errorf("executor: %s is required", required.name)
+		}
+	}
+	if c.ClaimTTL == 0 {
+		c.ClaimTTL = 15 * time.Second
+	}
+	if c.ClaimTTL < time.Second {
+		return c, fmt.Errorf("executor: ClaimTTL must be at least 1s, is %v", c.ClaimTTL)
+	}
+	if c.MaxReclaims == 0 {
+		c.MaxReclaims = 5
+	}
+	c.MaxReclaims = max(c.MaxReclaims, 0)
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = 30 * time.Second
+	}
+	if c.DrainTimeout < 0 {
+		return c, fmt.Errorf("executor: DrainTimeout must not be negative, is %v", c.DrainTimeout)
+	}
+	if c.NodesPerTask != 0 && c.NodesPerTask != 1 {
+		return c, fmt.Errorf("executor: NodesPerTask must be 1, is %d: running several nodes under one claim is not built",
+			c.NodesPerTask)
+	}
+	if c.Hook == nil {
+		c.Hook = DirectExecutor{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, nil
+}
+
+// Durable runs one node for each task: claim, work, commit, enqueue. It satisfies queue.Runner and may run many tasks at
+// the same time. Run Watch beside it, and Drain when it is to stop.
+type Durable struct {
+	cfg         Config           // immutable
+	worker      journal.WorkerID // immutable; random per process start, so nobody inherits a claim by a name
+	definitions *definitions
+	nonces      *nonces
+
+	unplaced atomic.Int64
+
+	mu       sync.Mutex
+	draining bool                 // guarded by mu
+	running  int                  // guarded by mu: tasks inside Run
+	idle     chan struct{}        // guarded by mu: closed when running falls to 0 while draining
+	holders  map[*holder]struct{} // guarded by mu
+}
+
+// NewDurable makes a runner. The error names the field that is wrong.
+func NewDurable(cfg Config) (*Durable, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Durable{
+		cfg: cfg, worker: journal.WorkerID(rand.Text()), definitions: newDefinitions(cfg.Store, cfg.Builder),
+		nonces: newNonces(), idle: make(chan struct{}), holders: map[*holder]struct{}{},
+	}, nil
+}
+
+// Worker names this runner in claims; it is random per NewDurable.
+func (d *Durable) Worker() journal.WorkerID { return d.worker }
+
+// Unplaced counts the tasks that could not be enqueued and were left to the due index.
+func (d *Durable) Unplaced() int64 { return d.unplaced.Load() }
+
+// Run runs the next node of the task's execution. nil: the task is done, whatever became of the node. *execution.PutBack:
+// the task is wanted again later, by this worker or another. Any other error: the store did not take what happened, and
+// its due index will have somebody look.
+func (d *Durable) Run(ctx context.Context, task execution.Task) error {
+	if !d.enter() {
+		return &execution.PutBack{Err: ErrDrained}
+	}
+	defer d.leave()
+	h, err := d.claim(ctx, task)
+	if h == nil {
+		return err
+	}
+	d.add(h)
+	defer d.remove(h)
+	return h.run(ctx)
+}
+
+// enqueue places tasks after a write. A failure is no error of the step: the due index finds the execution.
+func (d *Durable) enqueue(ctx context.Context, tasks []execution.Task) {
+	if len(tasks) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enqueueTimeout)
+	defer cancel()
+	if err := d.cfg.Enqueuer.Enqueue(ctx, tasks...); err != nil {
+		d.unplaced.Add(int64(len(tasks)))
+		d.cfg.Logger.WarnContext(ctx, "tasks not enqueued, left to the due index",
+			"execution", tasks[0].Execution, "tasks", len(tasks), "error", err)
+	}
+}
+
+// The bounds of single calls. Every wait has one.
+const (
+	claimTimeout   = time.Second
+	attemptTimeout = 2 * time.Second
+	enqueueTimeout = 2 * time.Second
+	frameTimeout   = 500 * time.Millisecond
+	pollInterval   = 500 * time.Millisecond
+	pollTimeout    = time.Second
+	drainGrace     = 5 * time.Second
+	// afterlife is how long a write goes on being repeated after trust has ended: the fence makes it harmless, and what was
+	// paid for is not lost to a short outage.
+	afterlife = 60 * time.Second
+)
+
+// unavailable reports an error after which nobody knows whether the write happened: the very same call is repeated.
+func unavailable(err error) bool {
+	return errors.Is(err, journal.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)
+}
+
+// repeat makes a call until the store has answered it, or until the moment has passed; at least once.
+func repeat(ctx context.Context, until time.Time, call func(ctx context.Context) error) error {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
+		err := call(attempt)
+		cancel()
+		if err == nil || !unavailable(err) || ctx.Err() != nil || !time.Now().Add(pause).Before(until) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/faultpoint"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// holder is a claim and the one node that runs under it.
+type holder struct {
+	durable *Durable        // immutable
+	claimed journal.Claimed // immutable
+	at      time.Time       // immutable: when the answer to the claim was in, which is claimed.NowMs on the store's clock
+	trust   *trust
+
+	// node is the context of the node; end ends it with one of the causes, the first of which stays.
+	node context.Context
+	end  context.CancelCauseFunc
+	stop context.CancelFunc // ends the renewals
+	kept context.Context    // lives as long as the renewals
+
+	frames *frames
+
+	mu        sync.Mutex
+	operation journal.Operation // guarded by mu: the last number given to a fenced call
+}
+
+func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, sent time.Time) *holder {
+	ctx = context.WithoutCancel(ctx)
+	h := &holder{durable: d, claimed: claimed, at: time.Now(), trust: &trust{}}
+	h.trust.extend(sent, d.cfg.ClaimTTL)
+	h.node, h.end = context.WithCancelCause(ctx)
+	h.kept, h.stop = context.WithCancel(ctx)
+	h.frames = newFrames(ctx, claimed.Execution.ID, claimed.Execution.Step, d.cfg.Store)
+	return h
+}
+
+// hold is what the next fenced call shows.
+func (h *holder) hold() journal.Hold {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operation++
+	return journal.Hold{Execution: h.claimed.Execution.ID, Fence: h.claimed.Fence, Operation: h.operation}
+}
+
+// run works on the node and writes what became of it. It returns when the node's function has returned.
+func (h *holder) run(ctx context.Context) error {
+	row := &h.claimed.Execution
+	faultpoint.Hit("claimed:" + row.Node)
+	unlink := context.AfterFunc(ctx, func() { h.end(ErrDrained) }) // the queue takes its worker back
+	defer unlink()
+	defer h.end(nil)
+	defer h.stop()
+	if row.DeadlineAtMs > 0 {
+		left := time.Duration(row.DeadlineAtMs-h.claimed.NowMs) * time.Millisecond
+		timer := time.AfterFunc(left, func() { h.end(ErrDeadline) })
+		defer timer.Stop()
+	}
+	go h.renew()
+
+	m, err := h.prepare(ctx)
+	if err != nil {
+		return h.conclude(ctx, nil, advance{state: RunState{Usage: row.Usage}}, err)
+	}
+	a, err := h.work(m)
+	h.frames.close()
+	return h.conclude(ctx, m, a, err)
+}
+
+// work runs the node; a panic is a failure of this node and of nothing else.
+func (h *holder) work(m *machine) (a advance, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			h.durable.cfg.Logger.Error("a node panicked", "execution", m.id, "step", m.step, "node", m.node,
+				"panic", r, "stack", string(debug.Stack()))
+			a = m.retry(&local.Error{Kind: local.Transient, Code: "panic", Message: fmt.Sprint(r)})
+			err = nil
+		}
+	}()
+	return m.run(h.node)
+}
+
+// prepare reads the checkpoint and makes its definition ready.
+func (h *holder) prepare(ctx context.Context) (*machine, error) {
+	row := &h.claimed.Execution
+	checkpoint, err := DecodeCheckpoint(h.claimed.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	checkpoint.State.Usage = row.Usage // newer when an attempt failed after it was charged
+	messages, err := decodeMessages(h.claimed.Messages)
+	if err != nil {
+		return nil, err
+	}
+	var made *ready
+	err = repeat(h.node, h.trust.until(), func(ctx context.Context) (err error) {
+		made, err = h.durable.definitions.get(ctx, row.Definition)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := h.consultOpening(ctx, checkpoint); err != nil {
+		return nil, err
+	}
+	return newMachine(situation{
+		id: row.ID, invocation: string(h.claimed.Fence), step: row.Step, node: checkpoint.Node, state: checkpoint.State,
+		definition: made.definition, kit: made.kit, fence: h.claimed.Fence, ledger: h.claimed.Ledger,
+		inbox: h.claimed.Inbox, messages: messages, attempts: row.Attempts, deadlineAtMs: row.DeadlineAtMs,
+	}, h), nil
+}
+
+// suspendedError is a hook's decision to suspend at a boundary that is persisted already.
+type suspendedError struct{ reason string }
+
+func (e *suspendedError) Error() string { return "suspended by policy: " + e.reason }
+
+// consultOpening asks the hook about run_start, whose checkpoint is written where executions are reserved. It is asked
+// before anything but the claims has happened, so a resume goes on behind the boundary.
+func (h *holder) consultOpening(ctx context.Context, checkpoint Checkpoint) error {
+	row := &h.claimed.Execution
+	if checkpoint.Node != RunStart || int(row.LastSequence) > 2+row.Reclaims+row.Attempts {
+		return nil
+	}
+	decision, err := consult(ctx, h.durable.cfg.Hook, h.named(checkpoint))
+	if err != nil {
+		return err
+	}
+	if reason, suspends := decision.Suspends(); suspends {
+		return &suspendedError{reason: reason}
+	}
+	return nil
+}
+
+// named fills in the ids.
+func (h *holder) named(c Checkpoint) Checkpoint {
+	c.ExecutionID, c.ConversationID = h.claimed.Execution.ID, h.claimed.Execution.ConversationID
+	return c
+}
+
+func decodeMessages(stored [][]byte) ([]execution.Message, error) {
+	messages := make([]execution.Message, len(stored))
+	for i, data := range stored {
+		if err := json.Unmarshal(data, &messages[i]); err != nil {
+			return nil, fmt.Errorf("%w: message %d: %w", ErrCheckpoint, i, err)
+		}
+	}
+	return messages, nil
+}
+
+// conclude writes what the node came to. m is nil when the node could not begin.
+func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	var suspended *suspendedError
+	var failed *FailedError
+	back := handBack{}
+	if a.back != nil {
+		back = *a.back
+	}
+	switch {
+	case errors.Is(context.Cause(h.node), ErrFenced), errors.Is(err, ErrFenced):
+		h.superseded(ctx)
+		return nil
+	case err == nil && a.back == nil:
+		return h.commit(ctx, m, a)
+	case err == nil:
+	case errors.As(err, &suspended):
+		back.suspension = &execution.Suspension{Reason: execution.ReasonPolicy, Detail: suspended.reason}
+	case errors.Is(err, ErrUserCancel), errors.Is(err, ErrTrustEnded), errors.Is(err, ErrDrained), unavailable(err):
+	case errors.Is(err, errDefinition), errors.Is(err, ErrCheckpoint), errors.Is(err, ErrUnknownNode):
+		back.suspension = &execution.Suspension{Reason: execution.ReasonUnknownDefinition, Detail: err.Error()}
+	case errors.Is(err, journal.ErrLimit) && m != nil:
+		return h.commit(ctx, m, m.fail(execution.CodeEventLimitExceeded, "the execution's log is full"))
+	case errors.As(err, &failed):
+		back = *retryOf(Node(h.claimed.Execution.Node), h.claimed.Execution.Attempts, err, h.Jitter, back.unsent)
+	default:
+		h.durable.cfg.Logger.ErrorContext(ctx, "a node failed", "execution", h.claimed.Execution.ID, "error", err)
+		back = *retryOf(Node(h.claimed.Execution.Node), h.claimed.Execution.Attempts, err, h.Jitter, back.unsent)
+	}
+	return h.release(ctx, back, a.state.Usage)
+}
+
+func (h *holder) superseded(ctx context.Context) {
+	h.durable.cfg.Logger.InfoContext(ctx, "the claim was superseded, nothing was written",
+		"execution", h.claimed.Execution.ID, "step", h.claimed.Execution.Step, "fence", h.claimed.Fence)
+}

@@ -1,0 +1,113 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"time"
+
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/faultpoint"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// A holder is the Environment of its node.
+
+// Sure implements Environment: a process that was stopped for a while must not go on where it was.
+func (h *holder) Sure(ctx context.Context) error {
+	if h.trust.ended() {
+		h.end(ErrTrustEnded)
+	}
+	if h.node.Err() != nil {
+		return context.Cause(h.node)
+	}
+	return ctx.Err()
+}
+
+// Generate implements Environment.
+func (h *holder) Generate(ctx context.Context, model local.Model, request local.ModelRequest) (
+	local.ModelResponse, error,
+) {
+	return generate(ctx, model, request, h.frames)
+}
+
+// generate sends a model request; a panic of the model is a transient error.
+func generate(ctx context.Context, model local.Model, request local.ModelRequest, sink local.Sink) (
+	response local.ModelResponse, err error,
+) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &local.Error{Kind: local.Transient, Code: "panic", Message: fmt.Sprint(r)}
+		}
+	}()
+	return model.Generate(ctx, request, sink)
+}
+
+// Call implements Environment.
+func (h *holder) Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error) {
+	answer, err := tool.Call(ctx, call, h.frames)
+	faultpoint.Hit("tool_sent")
+	return answer, err
+}
+
+// Probe implements Environment.
+func (h *holder) Probe(ctx context.Context, prober local.Prober, call local.Invocation) (local.ProbeResult, error) {
+	return prober.Probe(ctx, call)
+}
+
+// MarkStarted implements Environment.
+func (h *holder) MarkStarted(ctx context.Context, calls []execution.CallID) error {
+	_, err := h.record(ctx, h.trust.until(), journal.Record{State: journal.Started, Calls: calls})
+	if errors.Is(err, journal.ErrState) {
+		h.end(ErrUserCancel) // a cancel is recorded
+		return context.Cause(h.node)
+	}
+	if err != nil {
+		return err
+	}
+	faultpoint.Hit("tool_started")
+	return nil
+}
+
+// Receive implements Environment.
+func (h *holder) Receive(ctx context.Context, r receipt) (execution.ToolResult, error) {
+	data, err := encodeReceipt(r.result)
+	if err != nil {
+		return execution.ToolResult{}, err
+	}
+	recorded, err := h.record(ctx, h.lastTry(), journal.Record{
+		State: journal.Done, Calls: []execution.CallID{r.result.CallID}, Receipts: [][]byte{data},
+		Events: []execution.Payload{r.event}, Usage: &r.usage,
+	})
+	if err != nil {
+		return execution.ToolResult{}, err
+	}
+	if len(recorded.Entries) != 1 {
+		return r.result, nil
+	}
+	return decodeReceipt(recorded.Entries[0].Receipt)
+}
+
+func (h *holder) record(ctx context.Context, until time.Time, record journal.Record) (journal.Recorded, error) {
+	record.Hold = h.hold()
+	var recorded journal.Recorded
+	err := repeat(context.WithoutCancel(ctx), until, func(ctx context.Context) (err error) {
+		recorded, err = h.durable.cfg.Store.Record(ctx, record)
+		return err
+	})
+	if err != nil {
+		return recorded, fmt.Errorf("record %s %v of %s: %w", record.State, record.Calls, record.Execution, err)
+	}
+	if recorded.CancelRequested {
+		h.end(ErrUserCancel)
+	}
+	return recorded, nil
+}
+
+// NowMs implements Environment.
+func (h *holder) NowMs() int64 { return h.claimed.NowMs + time.Since(h.at).Milliseconds() }
+
+// Jitter implements Environment.
+func (h *holder) Jitter(limit time.Duration) time.Duration { return mathrand.N(limit) + 1 }
