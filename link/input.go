@@ -36,25 +36,27 @@ func (l *session) SubmitInput(
 		OperationID: input.OperationID, RequestID: input.Input.RequestID, Response: response,
 	})
 	if err != nil {
-		return execution.View{}, l.service.inputProblem(ctx, &row, input, err)
+		return execution.View{}, l.service.inputProblem(ctx, id, input, err)
 	}
 	l.service.enqueue(ctx, mutation.Tasks)
 	return mutation.Execution.View(), nil
 }
 
-// inputProblem says why an input was refused. A conflict that is not about the interaction is about the operation id.
-func (s *Service) inputProblem(
-	ctx context.Context, row *journal.Execution, input execution.SubmitInput, err error,
-) error {
-	_, repeated := row.InputReceipts[input.OperationID]
-	conflict := errors.Is(err, journal.ErrConflict) && !errors.Is(err, journal.ErrState)
-	if repeated || conflict && !errors.Is(err, journal.ErrInteractionClosed) {
-		if conflict {
-			return execution.NewAPIError(execution.Conflict,
-				"the operation id was used for another input").In("operationId").Because(err)
-		}
+// inputProblem says why the journal refused an input. The row may have moved on since it was read: another answer came
+// first, or the same one by another way.
+func (s *Service) inputProblem(ctx context.Context, id execution.ID, input execution.SubmitInput, err error) error {
+	if !errors.Is(err, journal.ErrConflict) {
+		return s.problem(ctx, "input "+string(id), err)
 	}
-	return s.problem(ctx, "input "+string(row.ID), err)
+	row, readErr := s.cfg.Journal.Get(ctx, id)
+	if readErr != nil {
+		return s.problem(ctx, "input "+string(id), err)
+	}
+	if _, used := row.InputReceipts[input.OperationID]; used {
+		return execution.NewAPIError(execution.Conflict,
+			"the operation id was used for another input").In("operationId").Because(err)
+	}
+	return closed(&row, input.Input.RequestID)
 }
 
 // canonicalInput is the stored form of an answer; equal answers have equal forms.

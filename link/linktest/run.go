@@ -1,0 +1,67 @@
+package linktest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Run drives the suite.
+func Run(t *testing.T, open Open) {
+	t.Helper()
+	clauses := []struct {
+		name string
+		test func(t *testing.T, h Harness)
+	}{
+		{"create writes a queued execution", createWrites},
+		{"case A1: what was accepted is written before the answer", acceptedIsWritten},
+		{"create refuses what is malformed and writes nothing", createRefuses},
+		{"create names the agents there are", createNamesAgents},
+		{"the same key and request give the first execution", keyReplays},
+		{"the same key and another request conflict", keyReused},
+		{"another caller's equal key is another key", keysAreScoped},
+		{"fifty submissions with one key make one execution", keyUnderLoad},
+		{"a busy conversation refuses or lets wait", busyConversation},
+		{"a conversation belongs to its tenant", conversationOfAnother},
+		{"another tenant's execution is not found", hiddenFromTenants},
+		{"a role bounds what a caller sees and steers", rolesBound},
+		{"a malformed id is invalid and an unknown one not found", unknownIDs},
+		{"events come in pages", eventPages},
+		{"events refuse a bad limit and a cursor beyond the log", eventRefusals},
+		{"wait returns when the state changes", waitForState},
+		{"wait returns when the version changes", waitForVersion},
+		{"wait returns at once for an ended execution, and after its time", waitEnds},
+		{"follow gives every event once, old and new, up to the terminal one", followAll},
+		{"case F3: follow goes on from any cursor", followFromCursors},
+		{"follow carries frames", followFrames},
+		{"follow keeps its place when a call's context ends", followKeepsPlace},
+		{"follow at the end of an ended log ends at once", followNothingLeft},
+		{"follow refuses unknown executions and cursors beyond the log", followRefusals},
+		{"case D5: closing a stream leaves the execution alone", closeLeavesAlone},
+		{"an answer is taken once and repeated safely", inputReplays},
+		{"case A23: an answer is repeated safely even after the end", inputReplaysAfterEnd},
+		{"case K2: the second answer to a question conflicts and names the first", inputConflicts},
+		{"case K2: of many answers at once one is taken", inputRace},
+		{"an approval decides each of its calls", inputDecides},
+		{"input refuses what does not answer the question", inputRefusals},
+		{"input to an ended execution says so", inputEnded},
+		{"cancel ends what nobody holds", cancelQueued},
+		{"cancel asks the holder", cancelRunning},
+		{"cancel of an ended execution changes nothing", cancelEnded},
+		{"agents are listed", listAgents},
+	}
+	for _, clause := range clauses {
+		t.Run(clause.name, func(t *testing.T) {
+			t.Parallel()
+			clause.test(t, open(t))
+		})
+	}
+}
+
+// unchanged asserts that f writes nothing.
+func unchanged(t *testing.T, h Harness, f func()) {
+	t.Helper()
+	before := h.Dump()
+	f()
+	require.Equal(t, before, h.Dump())
+}
