@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -90,19 +89,4 @@ func printed(_ int, err error) int {
 		return exitError
 	}
 	return exitDone
-}
-
-// Deps are what the programs of one process may share. The zero value works.
-type Deps struct {
-	// Logger takes what the program has to say. Default slog.Default().
-	Logger *slog.Logger
-	// NoChecks starts on a Redis that would not pass the boot checks: the embedded one of `pawl dev`.
-	NoChecks bool
-}
-
-func (d Deps) withDefaults() Deps {
-	if d.Logger == nil {
-		d.Logger = slog.Default()
-	}
-	return d
 }

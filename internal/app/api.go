@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/dashboard"
+	"github.com/pawl-run/pawl/executor"
+	"github.com/pawl-run/pawl/httpapi"
+	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/version"
+	"github.com/pawl-run/pawl/link"
+)
+
+// apiConnections is how many connections the API's pool holds for requests; streams share one subscription.
+const apiConnections = 50
+
+// RunAPI serves the API until ctx ends.
+func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
+	deps = deps.withDefaults()
+	if err := requireLoopback(cfg.Addr); err != nil {
+		return err
+	}
+	catalog, err := deps.catalog(cfg.AgentsFile)
+	if err != nil {
+		return err
+	}
+	b, err := newBase(ctx, redisConfig{
+		url: cfg.RedisURL.Reveal(), strict: cfg.Strict, concurrency: apiConnections, program: "api",
+	}, cfg.Journal, deps)
+	if err != nil {
+		return err
+	}
+	defer b.close(context.WithoutCancel(ctx), deps.Logger)
+	server, err := newServer(b, catalog, cfg, deps)
+	if err != nil {
+		return err
+	}
+	listener := deps.Listener
+	if listener == nil {
+		if listener, err = listen(ctx, "PAWL_HTTP_ADDR", cfg.Addr); err != nil {
+			return err
+		}
+	}
+	deps.Logger.InfoContext(ctx, "serving the API", "addr", listener.Addr().String(), "agents", catalog.Names())
+	return serve(ctx, listener, deps.mount(server), server.Drain, deps.Logger)
+}
+
+func newServer(b *base, catalog *agent.Catalog, cfg config.API, deps Deps) (*httpapi.Server, error) {
+	service, err := link.New(link.Config{
+		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, MaxOpen: cfg.MaxOpen,
+		Logger: deps.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Without keys everybody is an operator of executions, but the queues are only to be looked at.
+	monitoring, err := dashboard.Monitoring(dashboard.MonitoringConfig{Redis: b.rdb, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.New(httpapi.Config{
+		Link: service, Monitoring: monitoring, MaxBody: int64(cfg.MaxBody), Version: version.Read().Version,
+		Logger: deps.Logger,
+		Ready: func(ctx context.Context) (httpapi.Readiness, error) {
+			readiness := httpapi.Readiness{Redis: b.facts, Durability: durability(b.facts)}
+			return readiness, b.rdb.Ping(ctx).Err()
+		},
+	})
+}
+
+// catalog is the given one, or that of the agents' file.
+func (d Deps) catalog(file string) (*agent.Catalog, error) {
+	if d.Catalog != nil {
+		return d.Catalog, nil
+	}
+	catalog, err := agent.Load(file)
+	if err != nil {
+		return nil, fmt.Errorf("PAWL_AGENTS: %w", err)
+	}
+	return catalog, nil
+}
+
+// mount puts the handlers that the process adds beside the API.
+func (d Deps) mount(api http.Handler) http.Handler {
+	if len(d.Extra) == 0 {
+		return api
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", api)
+	for pattern, handler := range d.Extra {
+		mux.Handle(pattern, handler)
+	}
+	return mux
+}
+
+// errNeedsKeys: without keys everybody who reaches the API may do everything.
+var errNeedsKeys = errors.New("without API keys the API serves loopback addresses only, such as 127.0.0.1:8080")
+
+// requireLoopback refuses an address that other machines can reach.
+func requireLoopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("PAWL_HTTP_ADDR: %w", err)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !ip.Unmap().IsLoopback() {
+		return fmt.Errorf("PAWL_HTTP_ADDR is %s: %w", addr, errNeedsKeys)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/queue"
+)
+
+// Deps are what the programs of one process may share. The zero value works.
+type Deps struct {
+	// Logger takes what the program has to say. Default slog.Default().
+	Logger *slog.Logger
+	// NoChecks starts on a Redis that would not pass the boot checks: the embedded one of `pawl dev`.
+	NoChecks bool
+	// Waker joins the API, the worker and the reaper of one process, so that what one enqueues wakes the other without a
+	// round trip. Default: none is shared, and wake-ups travel through Redis.
+	Waker *queue.Waker
+	// Catalog takes the place of the agents' file.
+	Catalog *agent.Catalog
+	// Listener takes the place of the API's address.
+	Listener net.Listener
+	// Extra are handlers that are served beside the API, by pattern.
+	Extra map[string]http.Handler
+}
+
+func (d Deps) withDefaults() Deps {
+	if d.Logger == nil {
+		d.Logger = slog.Default()
+	}
+	return d
+}

@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/pawl-run/pawl/internal/config"
+)
+
+// devRedis is the Redis that `pawl dev` works on.
+type devRedis struct {
+	url      string
+	about    string // for the person who started it
+	embedded bool
+	stop     func()
+	// ended is closed when the Redis ended by itself; nil when it is not ours to watch.
+	ended <-chan struct{}
+}
+
+// openDevRedis takes the Redis of the environment, else starts a redis-server of its own, else an embedded one.
+func openDevRedis(ctx context.Context, cfg config.DevStore, logger *slog.Logger) (*devRedis, error) {
+	if url := cfg.RedisURL.Reveal(); url != "" {
+		return &devRedis{url: url, about: "the Redis of PAWL_REDIS_URL", stop: func() {}}, nil
+	}
+	path, err := exec.LookPath("redis-server")
+	if err == nil {
+		return startRedisServer(ctx, path, cfg.DataDir, logger)
+	}
+	if !errors.Is(err, exec.ErrNotFound) {
+		logger.DebugContext(ctx, "look for redis-server", "error", err)
+	}
+	return startEmbedded()
+}
+
+// startEmbedded starts a Redis inside this process.
+func startEmbedded() (*devRedis, error) {
+	mini := miniredis.NewMiniRedis()
+	mini.ClockTTL(true) // keys expire by the clock and not by hand
+	if err := mini.StartAddr("127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("start the embedded redis: %w", err)
+	}
+	return &devRedis{
+		url: "redis://" + mini.Addr(), embedded: true, stop: mini.Close,
+		about: "WARNING: no redis-server was found, so executions are kept in memory only and end with this program",
+	}, nil
+}

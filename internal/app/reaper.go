@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/reaper"
+)
+
+// reaperConnections is how many connections a reaper uses at once.
+const reaperConnections = 10
+
+// RunReaper sweeps until ctx ends.
+func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
+	deps = deps.withDefaults()
+	b, err := newBase(ctx, redisConfig{
+		url: cfg.RedisURL.Reveal(), strict: cfg.Strict, concurrency: reaperConnections, program: "reaper",
+	}, cfg.Journal, deps)
+	if err != nil {
+		return err
+	}
+	defer b.close(context.WithoutCancel(ctx), deps.Logger)
+	sweeper, err := reaper.New(b.store, b.tasks, reaper.Config{
+		Interval: cfg.ReapInterval, Grace: cfg.HandoffGrace, Logger: deps.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	deps.Logger.InfoContext(ctx, "sweeping", "interval", cfg.ReapInterval, "grace", cfg.HandoffGrace)
+	server := &admin{program: "reaper", rdb: b.rdb, facts: b.facts}
+	return together(ctx,
+		func(ctx context.Context) error { return server.run(ctx, cfg.AdminAddr, deps.Logger) },
+		sweeper.Run,
+	)
+}
