@@ -39,7 +39,7 @@ func (w *Work) check() error {
 	problems := []error{
 		between("PAWL_CONCURRENCY", int64(w.Concurrency), 1, 10_000),
 		atLeast("PAWL_CLAIM_TTL", w.ClaimTTL, time.Second),
-		atLeast("PAWL_DRAIN_TIMEOUT", w.DrainTimeout, 0),
+		atLeast("PAWL_DRAIN_TIMEOUT", w.DrainTimeout, time.Millisecond),
 		between("PAWL_MAX_RECLAIMS", int64(w.MaxReclaims), 1, 1000),
 	}
 	if w.NodesPerTask != 1 {

@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/backend/local/httptool"
+	"github.com/pawl-run/pawl/backend/local/human"
+	"github.com/pawl-run/pawl/backend/local/scripted"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/executor"
+	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/queue"
+)
+
+const (
+	// releaseGrace is how long, beyond the drain time, a stopping worker gives its steps to be handed back.
+	releaseGrace = 10 * time.Second
+	// leaveTimeout is how long the queue waits for runners that the drain has ended.
+	leaveTimeout = 5 * time.Second
+)
+
+// RunWorker runs steps until ctx ends, and then drains.
+func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
+	deps = deps.withDefaults()
+	b, err := newBase(ctx, redisConfig{
+		url: cfg.RedisURL.Reveal(), strict: cfg.Strict, concurrency: cfg.Concurrency, program: "worker",
+	}, cfg.Journal, deps)
+	if err != nil {
+		return err
+	}
+	defer b.close(context.WithoutCancel(ctx), deps.Logger)
+	tools, err := httptool.NewClient(httptool.Config{})
+	if err != nil {
+		return err
+	}
+	defer tools.Close()
+	w, err := newWorker(b, tools, cfg, deps)
+	if err != nil {
+		return err
+	}
+	server := &admin{program: "worker", rdb: b.rdb, facts: b.facts}
+	deps.Logger.InfoContext(ctx, "working", "worker", w.runner.Worker(), "concurrency", cfg.Concurrency,
+		"claimTTL", cfg.ClaimTTL, "queues", w.queues)
+	// The admin server answers until the drain is over: a probe must not kill a worker that is finishing its steps.
+	adminCtx, endAdmin := context.WithCancel(context.WithoutCancel(ctx))
+	defer endAdmin()
+	return together(ctx,
+		func(ctx context.Context) error {
+			defer endAdmin()
+			return w.run(ctx, func() { server.stopping.Store(true) })
+		},
+		func(context.Context) error { return server.run(adminCtx, cfg.AdminAddr, deps.Logger) },
+	)
+}
+
+// worker is a runner of steps and the queue that calls it.
+type worker struct {
+	runner *executor.Durable
+	server *queue.Server
+	queues []string
+	drain  time.Duration
+	logger *slog.Logger
+}
+
+func newWorker(b *base, tools *httptool.Client, cfg config.Worker, deps Deps) (*worker, error) {
+	builder, err := local.NewBuilder(local.BuilderConfig{
+		Models: map[string]local.ModelFactory{"scripted": scripted.Factory},
+		Tools:  map[agent.ToolType]local.ToolFactory{agent.ToolHTTP: tools.Factory, agent.ToolHuman: human.Factory},
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger}
+	w.runner, err = executor.NewDurable(executor.Config{
+		Store: b.store, Builder: builder, Enqueuer: b.tasks, ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
+		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	weights, suspect := servedQueues(cfg.Queues)
+	for name := range weights {
+		w.queues = append(w.queues, name)
+	}
+	if suspect {
+		w.queues = append(w.queues, execution.SuspectQueue)
+	}
+	slices.Sort(w.queues)
+	w.server, err = queue.NewServer(b.rdb, w.runner, queue.ServerConfig{
+		Queues: weights, NoSuspect: !suspect, Concurrency: cfg.Concurrency, DrainTimeout: leaveTimeout,
+		Waker: deps.Waker, Logger: deps.Logger,
+	})
+	return w, err
+}
+
+// servedQueues are the queues to serve with their weights, and whether suspect steps are served. No names are all of
+// them. A name stands for the queue of started executions and for that of new ones; Pawl's own keep their weights.
+func servedQueues(names []string) (weights map[string]int, suspect bool) {
+	defaults := queue.DefaultQueues()
+	if len(names) == 0 {
+		return defaults, true
+	}
+	weights = make(map[string]int)
+	for _, name := range names {
+		if name == execution.SuspectQueue {
+			suspect = true
+			continue
+		}
+		name = strings.TrimSuffix(name, execution.NewSuffix)
+		for _, served := range []string{name, name + execution.NewSuffix} {
+			weight, own := defaults[served]
+			if !own {
+				weight = defaults[strings.Replace(served, name, execution.Normal.Queue(), 1)]
+			}
+			weights[served] = weight
+		}
+	}
+	return weights, suspect
+}
+
+// run works until ctx ends, then stops in order: no new tasks, drain, release, leave.
+func (w *worker) run(ctx context.Context, stopping func()) error {
+	// Cancels must reach the steps also while they drain.
+	watchCtx, endWatch := context.WithCancel(context.WithoutCancel(ctx))
+	watched := make(chan error, 1)
+	go func() { watched <- w.runner.Watch(watchCtx) }()
+	if err := w.server.Start(); err != nil {
+		endWatch()
+		<-watched
+		return fmt.Errorf("start the queue: %w", err)
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-watched:
+		watched <- nil // it is read once more below
+	}
+	stopping()
+	w.logger.Info("stopping: no new steps; those at work have the drain time", "drain", w.drain)
+	began := time.Now()
+	w.server.Stop()
+	w.drainSteps(ctx)
+	w.server.Shutdown()
+	endWatch()
+	<-watched
+	w.logger.Info("drained", "took", time.Since(began).Round(time.Millisecond), "tasks", w.server.Stats(),
+		"unplaced", w.runner.Unplaced())
+	return failed
+}
+
+// drainSteps gives the steps their time. What does not return is reclaimed by others when its claim runs out.
+func (w *worker) drainSteps(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.drain+releaseGrace)
+	defer cancel()
+	if err := w.runner.Drain(ctx); err != nil {
+		w.logger.WarnContext(ctx, "some steps did not end; their claims run out", "error", err)
+	}
+}
