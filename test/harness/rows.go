@@ -19,14 +19,14 @@ func RowKey(id execution.ID) string {
 // Holder is what a row says about who may work on it.
 type Holder struct {
 	Step   string
-	Fence  string // of the newest claim, also after it has ended
+	Fence  string // counter of the newest claim, also after it has ended
 	Worker string // empty when nobody holds it
 }
 
 // Holder reads the row's holder; the zero value when there is no such row.
 func (s *Stack) Holder(id execution.ID) Holder {
 	s.tb.Helper()
-	values, err := s.Redis.HMGet(context.Background(), RowKey(id), "step", "fence", "claim_worker").Result()
+	values, err := s.Redis.HMGet(context.Background(), RowKey(id), "step", "fenceCounter", "worker").Result()
 	if err != nil {
 		s.tb.Fatalf("read the holder of %s: %v", id, err)
 	}
@@ -47,7 +47,7 @@ func (s *Stack) Holders(ids []execution.ID) ([]Holder, error) {
 	replies := make([]*redis.SliceCmd, len(ids))
 	_, err := s.Redis.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, id := range ids {
-			replies[i] = pipe.HMGet(ctx, RowKey(id), "step", "fence", "claim_worker")
+			replies[i] = pipe.HMGet(ctx, RowKey(id), "step", "fenceCounter", "worker")
 		}
 		return nil
 	})
@@ -68,7 +68,7 @@ func (s *Stack) NextClaim(id execution.ID, fence string, limit time.Duration) <-
 	go func() {
 		defer close(seen)
 		Poll(limit, func() bool {
-			got, err := s.Redis.HGet(context.Background(), RowKey(id), "fence").Result()
+			got, err := s.Redis.HGet(context.Background(), RowKey(id), "fenceCounter").Result()
 			if err != nil || got == fence {
 				return false
 			}
