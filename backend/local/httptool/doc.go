@@ -7,13 +7,13 @@
 //	408, 425, 429, 503                         transient for every recovery class; Retry-After is honoured
 //	failure before anything could be written   transient for every recovery class
 //	other 4xx, redirects that are refused      a result marked as an error
-//	other 5xx, network failure or timeout      transient for read_only, idempotent and reconcile;
-//	afterwards, context ended                  an unknown outcome for unsafe
+//	other 5xx, network failure or timeout      transient for read_only and idempotent; an unknown outcome
+//	afterwards, context ended                  for unsafe, and for reconcile until its probe was asked
 //
-// Every request carries the effect id as its Idempotency-Key. Two things of net/http would send an unsafe call twice and
-// are shut off for it: requests with that header are sent again by the transport when a kept connection turns out to be
-// dead, so an unsafe call never uses a kept connection and cannot be rewound; and redirects are followed here, not by the
-// client. "Before anything could be written" ends when the request gets its connection, a moment too early and never too
+// Every request carries the effect id as its Idempotency-Key. Two things of net/http would send a call twice that must not
+// be, and are shut off for unsafe and reconcile: requests with that header are sent again by the transport when a kept
+// connection turns out to be dead, so these calls never use a kept connection and cannot be rewound; and redirects are
+// followed here, not by the client. "Before anything could be written" ends when the request gets its connection, a moment too early and never too
 // late.
 //
 // Hosts come from the agent file only: no proxy of the environment is used and no redirect leads to another host. HTTP/1.1

@@ -104,5 +104,5 @@ func TestProbeFailuresOnTheWayAreTransient(t *testing.T) {
 	defer cancel()
 	_, err = prober(t, silent).Probe(ctx, invocation())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	failed(t, err, local.Transient, "canceled")
+	failed(t, err, local.Transient, "tool_timeout")
 }

@@ -95,7 +95,7 @@ func (t *Tool) post(ctx context.Context, r request) (answered *reply, next strin
 	}
 	t.setHeader(req, r)
 	client := t.client.kept
-	if t.unsafe() {
+	if !t.resendable() {
 		client = t.client.single
 		req.GetBody = nil // the transport cannot send it a second time
 	}

@@ -112,7 +112,7 @@ func failed(t *testing.T, err error, kind local.ErrorKind, code string) *local.E
 
 // afterSend is the kind of a failure behind which the call may have happened.
 func afterSend(recovery agent.Recovery) local.ErrorKind {
-	if recovery == agent.Unsafe {
+	if recovery == agent.Unsafe || recovery == agent.Reconcile { // a reconcile tool's probe is asked first
 		return local.Unknown
 	}
 	return local.Transient

@@ -117,24 +117,25 @@ func (t *Tool) failure(err *sendError) *local.Error {
 		classified.Kind, classified.Code = t.afterSend(), "tool_connection_lost"
 	}
 	switch {
+	case errors.Is(err.cause, errTimeout), errors.Is(err.cause, context.DeadlineExceeded):
+		classified.Code = "tool_timeout"
 	case err.canceled:
 		classified.Code = "canceled"
-	case errors.Is(err.cause, errTimeout):
-		classified.Code = "tool_timeout"
 	}
 	classified.Message = fmt.Sprintf("tool %s: %v", t.declared.Name, err.cause)
 	return classified
 }
 
-// afterSend is the kind of a failure behind which the call may have happened.
+// afterSend is the kind of a failure behind which the call may have happened. For a reconcile tool that is unknown as
+// well: its probe must be asked before the call is sent again.
 func (t *Tool) afterSend() local.ErrorKind {
-	switch t.declared.Recovery {
-	case agent.ReadOnly, agent.Idempotent, agent.Reconcile:
+	if t.resendable() {
 		return local.Transient
-	case agent.Unsafe:
 	}
 	return local.Unknown
 }
 
-// unsafe reports whether a call must never be sent twice.
-func (t *Tool) unsafe() bool { return t.afterSend() == local.Unknown }
+// resendable reports whether a call may be sent again without asking anybody.
+func (t *Tool) resendable() bool {
+	return t.declared.Recovery == agent.ReadOnly || t.declared.Recovery == agent.Idempotent
+}
