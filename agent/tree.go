@@ -281,7 +281,7 @@ func (n *node) json() any {
 			m[e.key] = e.value.json()
 		}
 		return m
-	default:
-		return nil
+	case nullNode:
 	}
+	return nil
 }

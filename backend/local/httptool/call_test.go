@@ -99,10 +99,14 @@ func TestStatusesAreClassifiedByRecovery(t *testing.T) {
 		for status, code := range map[string]string{
 			"408": "tool_unavailable", "425": "tool_unavailable", "429": "tool_rate_limited", "503": "tool_unavailable",
 		} {
-			require.Equal(t, 7*time.Second, failed(t, call(status), local.Transient, code).RetryAfter)
+			err := call(status)
+			failed(t, err, local.Transient, code)
+			require.Equal(t, 7*time.Second, wish(t, err))
 		}
 		for _, status := range []string{"500", "501", "502", "504", "599"} {
-			require.Zero(t, failed(t, call(status), afterSend(recovery), "tool_failed").RetryAfter)
+			err := call(status)
+			failed(t, err, afterSend(recovery), "tool_failed")
+			require.Zero(t, wish(t, err))
 		}
 		require.NoError(t, call("409"))
 	}
@@ -124,9 +128,9 @@ func TestRetryAfterMayBeADate(t *testing.T) {
 		}))
 		_, err := newTool(t, agent.Tool{URL: server.URL}).Call(t.Context(), invocation(), nil)
 		server.Close()
-		wish := failed(t, err, local.Transient, "tool_unavailable").RetryAfter
-		require.GreaterOrEqual(t, wish, within[0], value)
-		require.LessOrEqual(t, wish, within[1], value)
+		failed(t, err, local.Transient, "tool_unavailable")
+		require.GreaterOrEqual(t, wish(t, err), within[0], value)
+		require.LessOrEqual(t, wish(t, err), within[1], value)
 	}
 }
 

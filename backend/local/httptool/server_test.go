@@ -99,15 +99,22 @@ func readRequest(conn net.Conn) bool {
 	return true
 }
 
-// failed checks that the call gave an error of that kind.
-func failed(t *testing.T, err error, kind local.ErrorKind, code string) *local.Error {
+// failed checks that the call gave an error of that kind, with no secret in it.
+func failed(t *testing.T, err error, kind local.ErrorKind, code string) {
 	t.Helper()
 	var classified *local.Error
 	require.ErrorAs(t, err, &classified)
 	require.Equal(t, kind, classified.Kind, classified.Error())
 	require.Equal(t, code, classified.Code)
 	require.NotContains(t, err.Error(), "s3cret")
-	return classified
+}
+
+// wish is how long the error asks to wait.
+func wish(t *testing.T, err error) time.Duration {
+	t.Helper()
+	var classified *local.Error
+	require.ErrorAs(t, err, &classified)
+	return classified.RetryAfter
 }
 
 // afterSend is the kind of a failure behind which the call may have happened.
