@@ -76,7 +76,7 @@ func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Def
 	return run.run(ctx)
 }
 
-// directRun is one run; it is the Environment of its steps.
+// directRun is one run; it is the environment of its steps.
 type directRun struct {
 	direct     *Direct
 	base       situation

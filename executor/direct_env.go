@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// Sure implements Environment.
+// Sure implements environment.
 func (r *directRun) Sure(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -18,27 +18,27 @@ func (r *directRun) Sure(ctx context.Context) error {
 	return nil
 }
 
-// Generate implements Environment.
+// Generate implements environment.
 func (r *directRun) Generate(ctx context.Context, model local.Model, request local.ModelRequest) (
 	local.ModelResponse, error,
 ) {
 	return generate(ctx, model, request, r.direct.cfg.Sink)
 }
 
-// Call implements Environment.
+// Call implements environment.
 func (r *directRun) Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error) {
 	return tool.Call(ctx, call, r.direct.cfg.Sink)
 }
 
-// Probe implements Environment.
+// Probe implements environment.
 func (r *directRun) Probe(ctx context.Context, prober local.Prober, call local.Invocation) (local.ProbeResult, error) {
 	return prober.Probe(ctx, call)
 }
 
-// MarkStarted implements Environment: in one process there is no earlier holder to tell apart.
+// MarkStarted implements environment: in one process there is no earlier holder to tell apart.
 func (r *directRun) MarkStarted(context.Context, []execution.CallID) error { return nil }
 
-// Receive implements Environment.
+// Receive implements environment.
 func (r *directRun) Receive(_ context.Context, received receipt) (execution.ToolResult, error) {
 	data, err := encodeReceipt(received.result)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *directRun) Receive(_ context.Context, received receipt) (execution.Tool
 	return received.result, nil
 }
 
-// NowMs implements Environment.
+// NowMs implements environment.
 func (r *directRun) NowMs() int64 { return time.Now().UnixMilli() }
 
-// Jitter implements Environment.
+// Jitter implements environment.
 func (r *directRun) Jitter(limit time.Duration) time.Duration { return mathrand.N(limit) + 1 }

@@ -1,7 +1,7 @@
 // Package executor runs the agent loop: contract A (nodes, cursor, evidence, checkpoint, decision, executor hook), the
 // step machine, and its two runners.
 //
-// The machine is a pure function of a checkpoint's state and an Environment: each step does the work after one committed
+// The machine is a pure function of a checkpoint's state and an environment: each step does the work after one committed
 // boundary and says which boundary to commit next, with the messages, ledger plans and events that belong to it. Durable
 // runs one step per task under a claim and commits it with the fence; Direct runs a whole execution in process.
 //

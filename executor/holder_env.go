@@ -13,9 +13,9 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// A holder is the Environment of its node.
+// A holder is the environment of its node.
 
-// Sure implements Environment: a process that was stopped for a while must not go on where it was.
+// Sure implements environment: a process that was stopped for a while must not go on where it was.
 func (h *holder) Sure(ctx context.Context) error {
 	if h.trust.ended() {
 		h.end(ErrTrustEnded)
@@ -26,7 +26,7 @@ func (h *holder) Sure(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Generate implements Environment.
+// Generate implements environment.
 func (h *holder) Generate(ctx context.Context, model local.Model, request local.ModelRequest) (
 	local.ModelResponse, error,
 ) {
@@ -45,19 +45,19 @@ func generate(ctx context.Context, model local.Model, request local.ModelRequest
 	return model.Generate(ctx, request, sink)
 }
 
-// Call implements Environment.
+// Call implements environment.
 func (h *holder) Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error) {
 	answer, err := tool.Call(ctx, call, h.frames)
 	faultpoint.Hit("tool_sent")
 	return answer, err
 }
 
-// Probe implements Environment.
+// Probe implements environment.
 func (h *holder) Probe(ctx context.Context, prober local.Prober, call local.Invocation) (local.ProbeResult, error) {
 	return prober.Probe(ctx, call)
 }
 
-// MarkStarted implements Environment.
+// MarkStarted implements environment.
 func (h *holder) MarkStarted(ctx context.Context, calls []execution.CallID) error {
 	_, err := h.record(ctx, h.trust.until(), journal.Record{State: journal.Started, Calls: calls})
 	if errors.Is(err, journal.ErrState) {
@@ -71,7 +71,7 @@ func (h *holder) MarkStarted(ctx context.Context, calls []execution.CallID) erro
 	return nil
 }
 
-// Receive implements Environment.
+// Receive implements environment.
 func (h *holder) Receive(ctx context.Context, r receipt) (execution.ToolResult, error) {
 	data, err := encodeReceipt(r.result)
 	if err != nil {
@@ -106,8 +106,8 @@ func (h *holder) record(ctx context.Context, until time.Time, record journal.Rec
 	return recorded, nil
 }
 
-// NowMs implements Environment.
+// NowMs implements environment.
 func (h *holder) NowMs() int64 { return h.claimed.NowMs + time.Since(h.at).Milliseconds() }
 
-// Jitter implements Environment.
+// Jitter implements environment.
 func (h *holder) Jitter(limit time.Duration) time.Duration { return mathrand.N(limit) + 1 }

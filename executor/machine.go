@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// Environment is all that a step does to the world.
-type Environment interface {
+// environment is all that a step does to the world.
+type environment interface {
 	// Sure fails when nothing may be sent any more: ctx has ended, or the claim can no longer be trusted, and then ctx
 	// ends. It is asked right before every send.
 	Sure(ctx context.Context) error
@@ -82,13 +82,13 @@ type handBack struct {
 // machine does one step.
 type machine struct {
 	situation
-	env      Environment
+	env      environment
 	received map[execution.CallID]execution.ToolResult // the batch's receipts
 	unread   error                                     // a receipt that could not be read
 }
 
 // newMachine prepares a step; the situation's state is not written to.
-func newMachine(s situation, env Environment) *machine {
+func newMachine(s situation, env environment) *machine {
 	s.state = s.state.Clone()
 	m := &machine{situation: s, env: env}
 	m.unread = m.readReceipts()
