@@ -54,7 +54,7 @@ func wrongUsage(format string, args ...any) error {
 
 // run carries out one command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams, dial dialer) int {
-	root := newRoot(s, dial)
+	root := newRoot(s, dial) //nolint:contextcheck // each command takes the context that ExecuteContext hands it
 	root.SetArgs(args)
 	root.SetIn(s.in)
 	root.SetOut(s.out)

@@ -26,7 +26,7 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 	if err != nil {
 		return err
 	}
-	deps.Logger.InfoContext(ctx, "sweeping", "interval", cfg.ReapInterval, "grace", cfg.HandoffGrace)
+	deps.Logger.InfoContext(ctx, "sweeping", "interval", cfg.ReapInterval.String(), "grace", cfg.HandoffGrace.String())
 	server := &admin{program: "reaper", rdb: b.rdb, facts: b.facts}
 	return together(ctx,
 		func(ctx context.Context) error { return server.run(ctx, cfg.AdminAddr, deps.Logger) },

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -41,13 +42,13 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 		return err
 	}
 	defer tools.Close()
-	w, err := newWorker(b, tools, cfg, deps)
+	w, err := newWorker(b, tools, cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
 	if err != nil {
 		return err
 	}
 	server := &admin{program: "worker", rdb: b.rdb, facts: b.facts}
 	deps.Logger.InfoContext(ctx, "working", "worker", w.runner.Worker(), "concurrency", cfg.Concurrency,
-		"claimTTL", cfg.ClaimTTL, "queues", w.queues)
+		"claimTTL", cfg.ClaimTTL.String(), "queues", w.queues)
 	// The admin server answers until the drain is over: a probe must not kill a worker that is finishing its steps.
 	adminCtx, endAdmin := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAdmin()
@@ -129,30 +130,42 @@ func servedQueues(names []string) (weights map[string]int, suspect bool) {
 func (w *worker) run(ctx context.Context, stopping func()) error {
 	// Cancels must reach the steps also while they drain.
 	watchCtx, endWatch := context.WithCancel(context.WithoutCancel(ctx))
-	watched := make(chan error, 1)
-	go func() { watched <- w.runner.Watch(watchCtx) }()
-	if err := w.server.Start(); err != nil {
+	var watchErr error
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watchErr = w.runner.Watch(watchCtx)
+	}()
+	defer func() {
 		endWatch()
 		<-watched
+	}()
+	if err := w.server.Start(); err != nil {
 		return fmt.Errorf("start the queue: %w", err)
 	}
-	var failed error
 	select {
 	case <-ctx.Done():
-	case failed = <-watched:
-		watched <- nil // it is read once more below
+	case <-watched: // only when it cannot go on
 	}
 	stopping()
-	w.logger.Info("stopping: no new steps; those at work have the drain time", "drain", w.drain)
+	w.leave(ctx)
+	endWatch()
+	<-watched
+	if errors.Is(watchErr, context.Canceled) {
+		return nil
+	}
+	return watchErr
+}
+
+// leave takes no new steps, drains those at work, and hands back what is left.
+func (w *worker) leave(ctx context.Context) {
+	w.logger.InfoContext(ctx, "stopping: no new steps; those at work have the drain time", "drain", w.drain.String())
 	began := time.Now()
 	w.server.Stop()
 	w.drainSteps(ctx)
 	w.server.Shutdown()
-	endWatch()
-	<-watched
-	w.logger.Info("drained", "took", time.Since(began).Round(time.Millisecond), "tasks", w.server.Stats(),
-		"unplaced", w.runner.Unplaced())
-	return failed
+	w.logger.InfoContext(ctx, "drained", "took", time.Since(began).Round(time.Millisecond).String(),
+		"tasks", w.server.Stats(), "unplaced", w.runner.Unplaced())
 }
 
 // drainSteps gives the steps their time. What does not return is reclaimed by others when its claim runs out.

@@ -24,7 +24,7 @@ func clean(t *testing.T) {
 	}
 }
 
-func TestLoad_DefaultsAreThoseOfTheManual(t *testing.T) {
+func TestLoad_DefaultsAreThoseOfTheManual(t *testing.T) { //nolint:paralleltest // clean sets the environment
 	clean(t)
 	var dev Dev
 	require.NoError(t, Load(&dev))

@@ -1,0 +1,66 @@
+# Everything a developer types, and what .ci/run calls. `make help` lists it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# The linters are pinned and kept in ./bin, where a machine that has them does not build them again.
+GOLANGCI_LINT_VERSION := v2.15.0
+GOFUMPT_VERSION := v0.12.0
+BIN := $(CURDIR)/bin
+TOOLS := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) $(BIN)/gofumpt-$(GOFUMPT_VERSION)
+
+TEST_FLAGS ?=
+FUZZ_TIME ?= 20s
+
+.PHONY: help setup test test/race test/fault lint tools fmt bench fuzz build clean
+
+help: ## List the targets
+	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: ## Install what the tests need (redis-server)
+	@scripts/setup.sh
+
+test: setup ## Vet and test everything with the race detector
+	go vet ./...
+	go test -race -timeout 10m $(TEST_FLAGS) ./...
+
+test/race: test ## The same: every test run uses the race detector
+
+test/fault: setup ## Kill, freeze and restart real processes
+	go vet -tags faultpoint ./...
+	go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./internal/faultpoint/... ./test/fault/...
+
+lint: tools ## Run the linters and check the format
+	$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
+	@files="$$($(BIN)/gofumpt-$(GOFUMPT_VERSION) -l .)"; \
+	if [ -n "$$files" ]; then echo "gofumpt would change:"; echo "$$files"; exit 1; fi
+
+fmt: tools ## Format the code
+	$(BIN)/gofumpt-$(GOFUMPT_VERSION) -w .
+
+tools: $(TOOLS) ## Install the pinned linters into ./bin
+
+$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION):
+	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv $(BIN)/golangci-lint $@
+
+$(BIN)/gofumpt-$(GOFUMPT_VERSION):
+	GOBIN=$(BIN) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+	mv $(BIN)/gofumpt $@
+
+bench: setup ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem -timeout 20m $(TEST_FLAGS) ./...
+
+fuzz: ## Run every fuzz test for FUZZ_TIME (20s)
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
+		for name in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go | sed 's/func //'); do \
+			echo "go test -fuzz $$name $$dir"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ_TIME) "$$dir"; \
+		done; \
+	done
+
+build: ## Build the programs into ./bin
+	go build -o $(BIN)/ ./cmd/...
+
+clean: ## Remove ./bin
+	rm -rf $(BIN)
