@@ -1,6 +1,243 @@
 package redisjournal
 
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// rowVersion is the v field of rows: the version of their shape.
+const rowVersion = "1"
+
 // systemPayloads are events that scripts write on their own.
 type systemPayloads struct{ canceled, paused string }
 
-func encodeSystemPayloads() (systemPayloads, error) { return systemPayloads{}, nil }
+func encodeSystemPayloads() (systemPayloads, error) {
+	var e encoder
+	payloads := systemPayloads{
+		canceled: e.event(execution.ExecutionCanceled{}),
+		paused:   e.event(journal.SuspendedEvent(journal.PausedSuspension())),
+	}
+	return payloads, e.err
+}
+
+// encoder turns values into what is stored; the first failure is kept.
+type encoder struct{ err error }
+
+func (e *encoder) event(payload execution.Payload) string {
+	encoded, err := execution.EncodePayload(payload)
+	e.note(err)
+	return string(encoded)
+}
+
+func (e *encoder) blob(value any) string {
+	encoded, err := json.Marshal(value)
+	e.note(err)
+	return string(encoded)
+}
+
+func (e *encoder) usage(usage *execution.Usage) string {
+	if usage == nil {
+		return ""
+	}
+	return e.blob(usage)
+}
+
+func (e *encoder) note(err error) {
+	if err != nil && e.err == nil {
+		e.err = fmt.Errorf("%w: %w", errEncoding, err)
+	}
+}
+
+// allowed lists the states in which a move is allowed, as scripts take them.
+func allowed(move journal.Move) string { return states(journal.Allowed(move)) }
+
+func states(list []execution.State) string {
+	texts := make([]string, len(list))
+	for i, state := range list {
+		texts[i] = string(state)
+	}
+	return strings.Join(texts, ",")
+}
+
+func terminalStates() string {
+	var list []execution.State
+	for _, state := range execution.States() {
+		if state.Terminal() {
+			list = append(list, state)
+		}
+	}
+	return states(list)
+}
+
+func bit(value bool) string {
+	if value {
+		return "1"
+	}
+	return ""
+}
+
+// optional is a number, or empty for zero.
+func optional(value int64) string {
+	if value == 0 {
+		return ""
+	}
+	return strconv.FormatInt(value, 10)
+}
+
+// decoder reads the fields of a row; the first failure is kept.
+type decoder struct {
+	fields map[string]string
+	err    error
+}
+
+func (d *decoder) text(name string) string { return d.fields[name] }
+func (d *decoder) flag(name string) bool   { return d.fields[name] != "" }
+
+func (d *decoder) ms(name string) int64 {
+	if d.fields[name] == "" {
+		return 0
+	}
+	value, err := strconv.ParseInt(d.fields[name], 10, 64)
+	d.note(name, err)
+	return value
+}
+
+func (d *decoder) unsigned(name string) uint64 {
+	if d.fields[name] == "" {
+		return 0
+	}
+	value, err := strconv.ParseUint(d.fields[name], 10, 64)
+	d.note(name, err)
+	return value
+}
+
+// blob decodes a field into value and reports whether it was there.
+func (d *decoder) blob(name string, value any) bool {
+	if d.fields[name] == "" {
+		return false
+	}
+	d.note(name, json.Unmarshal([]byte(d.fields[name]), value))
+	return true
+}
+
+func (d *decoder) note(name string, err error) {
+	if err != nil && d.err == nil {
+		d.err = fmt.Errorf("%w: field %s of row %s: %w", errEncoding, name, d.fields["id"], err)
+	}
+}
+
+// decodeRow reads fields, last sequence and receipts.
+func decodeRow(r *reply) (journal.Execution, error) {
+	d := &decoder{fields: r.pairs(0)}
+	row := journal.Execution{
+		ID:              execution.ID(d.text("id")),
+		ConversationID:  execution.ConversationID(d.text("conversation")),
+		Caller:          execution.CallerScope{Tenant: d.text("tenant"), Subject: d.text("subject")},
+		IdempotencyKey:  d.text("idempotencyKey"),
+		Agent:           d.text("agent"),
+		Definition:      d.text("definition"),
+		Priority:        execution.Priority(d.text("priority")),
+		Queue:           d.text("queue"),
+		State:           execution.State(d.text("state")),
+		Node:            d.text("node"),
+		Step:            execution.Step(d.unsigned("step")),
+		Version:         d.unsigned("version"),
+		Wake:            execution.Wake(d.unsigned("wake")),
+		NotBeforeMs:     d.ms("notBeforeMs"),
+		Attempts:        int(d.ms("attempts")),
+		Reclaims:        int(d.ms("reclaims")),
+		CancelRequested: d.flag("cancelAtMs"),
+		PauseRequested:  d.flag("pauseAtMs"),
+		Active:          d.flag("active"),
+		CreatedAtMs:     d.ms("createdAtMs"),
+		StartedAtMs:     d.ms("startedAtMs"),
+		UpdatedAtMs:     d.ms("updatedAtMs"),
+		EndedAtMs:       d.ms("endedAtMs"),
+		DeadlineAtMs:    d.ms("deadlineAtMs"),
+		LastSequence:    execution.Sequence(r.number(1)), //nolint:gosec // a length is never negative
+	}
+	d.blob("request", &row.Request)
+	d.blob("usage", &row.Usage)
+	d.parts(&row)
+	row.InputReceipts = d.receipts(r.pairs(2))
+	if r.err != nil {
+		return row, r.err
+	}
+	return row, d.err
+}
+
+// parts reads what a row may be without.
+func (d *decoder) parts(row *journal.Execution) {
+	if kind := d.text("waitKind"); kind != "" {
+		row.Wait = &execution.Wait{Kind: execution.WaitKind(kind), UntilMs: d.ms("waitUntilMs")}
+	}
+	if reason := d.text("suspensionReason"); reason != "" {
+		row.Suspension = &execution.Suspension{
+			Reason: execution.SuspendReason(reason), Detail: d.text("suspensionDetail"),
+		}
+	}
+	var outcome execution.Outcome
+	if d.blob("outcome", &outcome) {
+		row.Outcome = &outcome
+	}
+	var failure execution.Failure
+	if d.blob("failure", &failure) {
+		row.Failure = &failure
+	}
+	if fence := d.text("fence"); fence != "" {
+		row.Claim = &journal.Claim{
+			Worker: journal.WorkerID(d.text("worker")), Fence: journal.Fence(fence), ExpiresAtMs: d.ms("expiresAtMs"),
+		}
+	}
+	var interaction execution.Interaction
+	if d.blob("interaction", &interaction) {
+		interaction.ExpiresAtMs = d.ms("interactionExpiresAtMs") // the store's clock decides, not the blob
+		row.PendingInteraction = &interaction
+	}
+	if lease := d.text("delegationLease"); lease != "" {
+		row.Delegation = &journal.Delegation{
+			LeaseRef: journal.LeaseRef(lease), ExpiresAtSeconds: d.unsigned("delegationExpiresAtSeconds"),
+			Revision: d.unsigned("delegationRevision"), CleanupComplete: d.flag("delegationClean"),
+		}
+	}
+	if workers := d.text("reclaimWorkers"); workers != "" {
+		for worker := range strings.SplitSeq(workers, "\n") {
+			row.ReclaimWorkers = append(row.ReclaimWorkers, journal.WorkerID(worker))
+		}
+	}
+}
+
+// storedReceipt is an input receipt as the receipts hash holds it, behind its event's sequence.
+type storedReceipt struct {
+	RequestID execution.RequestID `json:"requestId"`
+	Response  string              `json:"response"`
+}
+
+const operationField = "operation:"
+
+func (d *decoder) receipts(fields map[string]string) map[execution.OperationID]journal.InputReceipt {
+	var receipts map[execution.OperationID]journal.InputReceipt
+	for field, value := range fields {
+		operation, ok := strings.CutPrefix(field, operationField)
+		if !ok {
+			continue
+		}
+		at, blob, _ := strings.Cut(value, " ")
+		sequence, err := strconv.ParseUint(at, 10, 64)
+		d.note(field, err)
+		var stored storedReceipt
+		d.note(field, json.Unmarshal([]byte(blob), &stored))
+		if receipts == nil {
+			receipts = make(map[execution.OperationID]journal.InputReceipt)
+		}
+		receipts[execution.OperationID(operation)] = journal.InputReceipt{
+			RequestID: stored.RequestID, ResponseText: stored.Response, EventSequence: execution.Sequence(sequence),
+		}
+	}
+	return receipts
+}

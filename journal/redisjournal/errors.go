@@ -1,7 +1,6 @@
 package redisjournal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,6 +76,3 @@ func checkID(id execution.ID) error {
 	}
 	return nil
 }
-
-// finished reports whether ctx ended before anything was sent.
-func finished(ctx context.Context) error { return ctx.Err() }

@@ -3,6 +3,7 @@ package redisjournal
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -59,6 +60,14 @@ func (k keyspace) cleanup(p execution.Partition) string { return k.partition(p) 
 
 // index is the zset that a Due names.
 func (k keyspace) index(p execution.Partition, name string) string { return k.partition(p) + name }
+
+// member is the key that an index's member stands for: a row, or an idempotency key.
+func (k keyspace) member(p execution.Partition, member string) string {
+	if strings.HasPrefix(member, keyMemberPrefix) {
+		return k.partition(p) + member
+	}
+	return k.partition(p) + "x:" + member
+}
 
 // lock is a string that keeps a partition to one sweep at a time.
 func (k keyspace) lock(p execution.Partition) string { return k.partition(p) + "sweep" }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -45,14 +44,14 @@ func (c Config) withDefaults() (Config, error) {
 
 // Store is a journal.Store on Redis. It is safe for concurrent use. Close it to end its subscriptions.
 type Store struct {
-	journal.Store // SKELETON
-	rdb           redis.UniversalClient
-	cfg           Config
-	keys          keyspace
-	settings      string // the durations and bounds every script needs, in the order that lib.lua reads them
-	payloads      systemPayloads
-	memory        *memoryGuard
-	feed          *feed
+	rdb      redis.UniversalClient
+	cfg      Config
+	keys     keyspace
+	settings string // the durations and bounds every script needs, in the order that lib.lua reads them
+	payloads systemPayloads
+	scripts  scripts
+	memory   *memoryGuard
+	feed     *feed
 }
 
 // New makes a Store. It sends nothing to Redis. The caller keeps the client and closes it after the Store.
@@ -71,24 +70,22 @@ func New(rdb redis.UniversalClient, cfg Config) (*Store, error) {
 	keys := keyspace{prefix: cfg.Prefix}
 	return &Store{
 		rdb: rdb, cfg: cfg, keys: keys, settings: settings(cfg), payloads: payloads,
-		memory: newMemoryGuard(rdb), feed: newFeed(rdb, keys, cfg.Logger),
+		scripts: loadScripts(),
+		memory:  newMemoryGuard(rdb), feed: newFeed(rdb, keys, cfg.Logger),
 	}, nil
 }
 
 // Close ends the feed's connection. Subscriptions that are still open get no more signals.
 func (s *Store) Close() error { return s.feed.close() }
 
-// settings is what lib.lua's tail() reads: milliseconds and counts.
+var _ journal.Store = (*Store)(nil)
+
+// settings is what lib.lua's tail() reads: milliseconds, counts and the names of queues.
 func settings(cfg Config) string {
-	values := []int64{
+	return fmt.Sprint(
 		cfg.HandoffGrace.Milliseconds(), cfg.Retention.Milliseconds(), cfg.CleanupTimeout.Milliseconds(),
-		cfg.CancelGrace.Milliseconds(), cfg.LookAgain.Milliseconds(), int64(cfg.MaxEvents), int64(cfg.MaxWaiting),
-	}
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = strconv.FormatInt(value, 10)
-	}
-	return strings.Join(texts, " ")
+		cfg.CancelGrace.Milliseconds(), cfg.LookAgain.Milliseconds(), cfg.MaxEvents, cfg.MaxWaiting,
+	) + " " + execution.SuspectQueue + " " + execution.NewSuffix
 }
 
 // now is the clock override that every script takes as its last argument; empty means the clock of Redis.
@@ -99,17 +96,19 @@ func (s *Store) now() string {
 	return strconv.FormatInt(s.cfg.Now().UnixMilli(), 10)
 }
 
-// run runs a script over an execution's keys. The common tail follows the arguments.
+// run runs a script over an execution's keys. The common tail follows the arguments. The reply is a list or a text.
 func (s *Store) run(ctx context.Context, script *script, id execution.ID, args ...any) (any, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
 	return s.runKeys(ctx, script, s.keys.execution(id), args...)
 }
 
 func (s *Store) runKeys(ctx context.Context, script *script, keys []string, args ...any) (any, error) {
-	reply, err := script.Run(ctx, s.rdb, keys, append(args, s.tail()...)...).Result()
-	if err != nil {
-		return nil, err
+	if err := ctx.Err(); err != nil {
+		return nil, err // go-redis may still write on a context that has ended
 	}
-	return reply, nil
+	return script.Run(ctx, s.rdb, keys, append(args, s.tail()...)...).Result()
 }
 
 // tail is the part of the arguments that lib.lua's tail() binds.

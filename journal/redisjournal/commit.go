@@ -1,0 +1,140 @@
+package redisjournal
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Commit writes a step. See journal.Steps.
+func (s *Store) Commit(ctx context.Context, commit journal.Commit) (journal.Committed, error) {
+	answer, err := s.commit(ctx, commit)
+	if err != nil {
+		return journal.Committed{}, refusal("commit", string(commit.Execution), err)
+	}
+	return answer, nil
+}
+
+func (s *Store) commit(ctx context.Context, commit journal.Commit) (journal.Committed, error) {
+	if err := journal.CheckCommit(commit); err != nil {
+		return journal.Committed{}, err
+	}
+	var e encoder
+	then := e.then(commit.Then)
+	args := []any{
+		string(commit.Fence), strconv.FormatUint(uint64(commit.Step), 10), allowed(then.move), string(commit.Then.Kind),
+		commit.Node, commit.Checkpoint, e.blob(commit.Usage), bit(commit.ReadsHistory),
+	}
+	args = append(args, then.question.arguments()...)
+	args = append(args,
+		string(then.await), commit.Then.Wait.Milliseconds(), string(commit.Then.Suspension.Reason),
+		commit.Then.Suspension.Detail, string(then.state), then.field, then.blob, then.event,
+		fmt.Sprint(len(commit.Messages), len(commit.Plan), len(commit.Batch), len(commit.Events), len(commit.Consumed)))
+	args = append(args, e.lists(commit)...)
+	if e.err != nil {
+		return journal.Committed{}, e.err
+	}
+	return committed(newReply(s.run(ctx, s.scripts.commit, commit.Execution, args...)))
+}
+
+// lists are the arguments of a commit that are as many as there are.
+func (e *encoder) lists(commit journal.Commit) []any {
+	var args []any
+	for _, message := range commit.Messages {
+		args = append(args, message)
+	}
+	for _, plan := range commit.Plan {
+		args = append(args, string(plan.CallID), plan.Intent)
+	}
+	for _, call := range commit.Batch {
+		args = append(args, string(call))
+	}
+	for _, payload := range commit.Events {
+		args = append(args, e.event(payload))
+	}
+	for _, request := range commit.Consumed {
+		args = append(args, string(request))
+	}
+	return args
+}
+
+// following is what follows a commit, as its script takes it.
+type following struct {
+	move     journal.Move
+	question question
+	await    execution.RequestID
+	state    execution.State
+	field    string // outcome or failure
+	blob     string
+	event    string // of the suspension, of the question or of the end
+}
+
+func (e *encoder) then(then journal.Then) following {
+	f := following{move: journal.MoveCommitContinue, await: then.Await}
+	switch then.Kind {
+	case journal.ThenContinue:
+	case journal.ThenPark:
+		f.move = journal.MoveCommitPark
+		f.question.kind = string(then.WaitKind)
+		if then.Interaction != nil {
+			f.move = journal.MoveCommitInteraction
+			f.question = e.question(*then.Interaction)
+			f.event = f.question.event
+			if f.await == "" {
+				f.await = then.Interaction.RequestID
+			}
+		}
+	case journal.ThenSuspend:
+		f.move = journal.MoveCommitSuspend
+		f.event = e.event(journal.SuspendedEvent(then.Suspension))
+	case journal.ThenEnd:
+		f.move = journal.MoveCommitComplete
+		if then.Failure != nil {
+			f.move = journal.MoveCommitFail
+		}
+		end := journal.EndingOf(then)
+		f.state, f.event = end.State, e.event(journal.EndingPayload(end))
+		f.field, f.blob = e.result(end)
+	}
+	return f
+}
+
+// result is the field of a row that holds an ending's outcome or failure, and its blob; both empty when there is none.
+func (e *encoder) result(end journal.Ending) (field, blob string) {
+	switch {
+	case end.Outcome != nil:
+		return "outcome", e.blob(end.Outcome)
+	case end.Failure != nil:
+		return "failure", e.blob(end.Failure)
+	default:
+		return "", ""
+	}
+}
+
+// question is an interaction as scripts take it.
+type question struct {
+	request, blob, expires, onExpiry, kind, expired, received string
+	event                                                     string
+}
+
+func (e *encoder) question(interaction execution.Interaction) question {
+	return question{
+		request:  string(interaction.RequestID),
+		blob:     e.blob(interaction),
+		expires:  optional(interaction.ExpiresAtMs),
+		onExpiry: string(interaction.OnExpiry),
+		kind:     string(journal.InteractionWait(interaction).Kind),
+		expired:  string(journal.ExpiredPayload(interaction.RequestID)),
+		received: e.event(execution.InteractionReceived{RequestID: interaction.RequestID}),
+		event:    e.event(journal.InteractionEvent(interaction)),
+	}
+}
+
+// arguments are in the order of the scripts: request, interaction, expiry, on expiry, wait kind, entry and event of an
+// expiry.
+func (q question) arguments() []any {
+	return []any{q.request, q.blob, q.expires, q.onExpiry, q.kind, q.expired, q.received}
+}

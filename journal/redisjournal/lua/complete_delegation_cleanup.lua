@@ -1,0 +1,26 @@
+-- Purpose: marks a delegation revoked, and ends a finalizing execution for which nothing else is open.
+-- KEYS: the nine of an execution (lib.lua).
+-- ARGV: 1 lease, 2 states of the move, then the tail.
+-- Returns: {changed, pending, row, tasks}.
+-- Refuses: NOTFOUND, STATE, CONFLICT (another lease).
+-- Invariant: the mark never goes back.
+local lease, states = unpack(ARGV, 1, 2)
+local t = tail()
+local x = open(t)
+local row = x.row
+
+if not x.exists then return refuse('NOTFOUND', 'execution') end
+if not contains(states, row.state) then return refuse('STATE', row.state) end
+if row.delegationLease == '' or row.delegationLease ~= lease then return refuse('CONFLICT', 'another delegation') end
+if row.delegationClean ~= '' then return { '0', '0', whole(x), '' } end
+
+put(x, 'delegationClean', '1')
+if row.state == 'finalizing' and row.finalState ~= '' then
+  take(x)
+  finish(x, row.finalState, row.finalEvent)
+elseif row.state ~= 'finalizing' then
+  later(x, 'ZREM', x.partition .. 'cleanup', row.id)
+end
+touch(x)
+save(x)
+return { '1', '0', whole(x), tasks(x) }

@@ -1,0 +1,13 @@
+-- Purpose: reads a page of an execution's checkpoints or of its conversation's messages.
+-- KEYS: the nine of an execution (lib.lua).
+-- ARGV: 1 checkpoints or messages, 2 first index, 3 limit, then the tail.
+-- Returns: entries.
+-- Refuses: NOTFOUND.
+-- Invariant: writes nothing.
+local what, from, limit = unpack(ARGV, 1, 3)
+local x = open(tail())
+if not x.exists then return refuse('NOTFOUND', 'execution') end
+if number(limit) <= 0 then return {} end
+local key = x.checkpoints
+if what == 'messages' then key = conversation(x) .. ':messages' end
+return redis.call('LRANGE', key, from, text(number(from) + number(limit) - 1))

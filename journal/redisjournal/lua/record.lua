@@ -1,0 +1,64 @@
+-- Purpose: writes started marks or receipts into the ledger.
+-- KEYS: the nine of an execution (lib.lua).
+-- ARGV: 1 fence, 2 states of the move, 3 started or done, 4 usage (empty: unchanged), 5 number of calls, 6 number of
+--   events, then the calls, the receipts (when done; as many), and for each event its call (empty: of the whole record) and
+--   its payload, then the tail.
+-- Returns: {replayed, cancel recorded, for each call its intent, mark and receipt}.
+-- Refuses: NOTFOUND, FENCED, CONFLICT (another claim's mark, a call never planned), STATE (also started after a cancel),
+--   LIMIT (the log is full).
+-- Invariant: a call that has its receipt keeps it; an event is written with its call's entry, and once.
+local fence, states, kind, usage, calls_count, events_count = unpack(ARGV, 1, 6)
+local t = tail()
+local x = open(t)
+local row = x.row
+
+local refusal = guard(x, fence)
+if refusal then return refusal end
+if not contains(states, row.state) then return refuse('STATE', row.state) end
+if kind == 'started' and row.cancelAtMs ~= '' then return refuse('STATE', 'a cancel is recorded') end
+
+local count = number(calls_count)
+local calls, fresh, changes = {}, {}, {}
+for i = 1, count do
+  local call = ARGV[6 + i]
+  local entry = redis.call('HMGET', x.tools, call .. ':intent', call .. ':started', call .. ':receipt')
+  calls[i] = call
+  if not entry[1] then return refuse('CONFLICT', 'call ' .. call .. ' was never planned') end
+  if not entry[3] and not fresh[call] then
+    if kind == 'done' or not entry[2] then
+      fresh[call] = true
+      changes[#changes + 1] = i
+    elseif entry[2] ~= fence then
+      return refuse('CONFLICT', 'call ' .. call .. ' was started under another claim')
+    end
+  end
+end
+local at, events = 6 + count, {}
+if kind == 'done' then at = at + count end
+for i = 1, number(events_count) do
+  local call = ARGV[at + 2 * i - 1]
+  if #changes > 0 and (call == '' or fresh[call]) then events[#events + 1] = ARGV[at + 2 * i] end
+end
+if #changes > 0 and not room(x, #events) then return refuse('LIMIT', 'events') end
+
+local function recorded(replayed)
+  local reply = { replayed, row.cancelAtMs ~= '' and '1' or '0' }
+  for _, call in ipairs(calls) do
+    reply[#reply + 1] = redis.call('HMGET', x.tools, call .. ':intent', call .. ':started', call .. ':receipt')
+  end
+  return reply
+end
+
+if #changes == 0 then return recorded('1') end
+for _, i in ipairs(changes) do
+  if kind == 'done' then
+    later(x, 'HSET', x.tools, calls[i] .. ':receipt', ARGV[6 + count + i])
+  else
+    later(x, 'HSET', x.tools, calls[i] .. ':started', fence)
+  end
+end
+for _, payload in ipairs(events) do event(x, payload) end
+if usage ~= '' then put(x, 'usage', usage) end
+if kind == 'done' then touch(x) end
+save(x)
+return recorded('0')

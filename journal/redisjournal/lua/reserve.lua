@@ -1,0 +1,83 @@
+-- Purpose: stores a new execution, its first event, checkpoint 0 and its entry in an index.
+-- KEYS: the nine of an execution (lib.lua), 10 conversation (hash), 11 listing index (zset), 12 idempotency key (hash; only
+--   when there is one and it lives in this partition). Twelve: all that begins with an execution begins here.
+-- ARGV: 1 mode (write, or look: guards only), 2 fingerprint, 3 idempotency key's own text (empty: none), 4 enqueue when the
+--   conversation is busy (1 or empty), 5 memory is short (1 or empty), 6 tenant, 7 subject, 8 member of the idempotency key
+--   in the purge index (empty: not in this partition), 9 start in ms (0: at once), 10 checkpoint, 11 queued event,
+--   12 number of further fields, 13 number of messages, then fields as name and value, then messages, then the tail.
+-- Returns: {created, row, tasks}; {existing, row, tasks} for a submission that came before.
+-- Refuses: CONFLICT (also conversation_busy, key_reused), LIMIT (the waiting line; overloaded).
+-- Invariant: a key and its row come in one write; the conversation has one active execution; nothing stays of a refusal.
+local mode, fingerprint, key, enqueue, short, tenant, subject, member = unpack(ARGV, 1, 8)
+local start_at, checkpoint, queued_event, field_count, message_count = unpack(ARGV, 9, 13)
+local t = tail()
+local x = open(t)
+local id = string.sub(x.key, #x.partition + 3)
+
+local function existing(y)
+  return { 'existing', whole(y), standing(y) }
+end
+
+if member ~= '' then
+  local entry = redis.call('HMGET', KEYS[12], 'execution', 'fingerprint')
+  if entry[1] then
+    local y = sibling(x, entry[1])
+    if y.exists then
+      if entry[2] ~= fingerprint then return refuse('CONFLICT', 'key_reused') end
+      return existing(y)
+    end
+  end
+end
+if x.exists then
+  local row = x.row
+  if row.tenant ~= tenant or row.subject ~= subject or (redis.call('HGET', x.key, 'idempotencyKey') or '') ~= key then
+    return refuse('CONFLICT', 'the id is taken')
+  end
+  if row.fingerprint ~= fingerprint then
+    return refuse('CONFLICT', key ~= '' and 'key_reused' or 'the id is taken')
+  end
+  return existing(x)
+end
+local owner = redis.call('HMGET', KEYS[10], 'tenant', 'active', 'arrivals')
+local line = KEYS[10] .. ':waiting'
+local active = owner[2] or ''
+local waiting = redis.call('ZCARD', line)
+if owner[1] and owner[1] ~= tenant then return refuse('CONFLICT', 'the conversation belongs to another tenant') end
+if active ~= '' and enqueue == '' then return refuse('CONFLICT', 'conversation_busy') end
+if active ~= '' and waiting >= t.max_waiting then return refuse('LIMIT', 'waiting executions') end
+if short ~= '' then return refuse('LIMIT', 'overloaded') end
+if mode == 'look' then return { 'free' } end
+
+local fields = number(field_count)
+for i = 1, fields do put(x, ARGV[12 + 2 * i], ARGV[13 + 2 * i]) end
+put(x, 'id', id)
+put(x, 'tenant', tenant)
+put(x, 'subject', subject)
+put(x, 'fingerprint', fingerprint)
+put(x, 'idempotencyKey', key)
+put(x, 'keyMember', member)
+put(x, 'state', 'queued')
+put(x, 'step', '0')
+put(x, 'createdAtMs', text(x.now))
+if number(start_at) > x.now then put(x, 'notBeforeMs', start_at) end
+local messages = {}
+for i = 1, number(message_count) do messages[i] = ARGV[13 + 2 * fields + i] end
+event(x, queued_event)
+later(x, 'RPUSH', x.checkpoints, checkpoint)
+later(x, 'HSET', KEYS[10], 'tenant', tenant)
+later(x, 'HINCRBY', KEYS[10], 'executions', 1)
+later(x, 'ZADD', KEYS[11], text(x.now), id)
+if active == '' then
+  enter(x, messages, t.grace)
+else
+  put(x, 'pendingMessages', message_count)
+  for i, message in ipairs(messages) do put(x, 'message:' .. i, message) end
+  put(x, 'waitKind', 'schedule')
+  later(x, 'HINCRBY', KEYS[10], 'arrivals', 1)
+  later(x, 'ZADD', line, text(number(owner[3]) + 1), id)
+  rest(x)
+end
+if member ~= '' then later(x, 'HSET', KEYS[12], 'execution', id, 'fingerprint', fingerprint) end
+touch(x)
+save(x)
+return { 'created', whole(x), tasks(x) }

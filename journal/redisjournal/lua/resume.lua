@@ -1,0 +1,34 @@
+-- Purpose: takes a suspended execution back to where it was.
+-- KEYS: the nine of an execution (lib.lua).
+-- ARGV: 1 states of the move, 2 other open states, 3 resumed event, then the tail.
+-- Returns: {changed, pending, row, tasks}.
+-- Refuses: NOTFOUND, STATE (terminal, finalizing).
+-- Invariant: attempts and reclaims begin anew; a wait that has not passed still holds.
+local states, unchanged, resumed_event = unpack(ARGV, 1, 3)
+local t = tail()
+local x = open(t)
+local row = x.row
+
+if not x.exists then return refuse('NOTFOUND', 'execution') end
+if contains(unchanged, row.state) then return { '0', '0', whole(x), '' } end
+if not contains(states, row.state) then return refuse('STATE', row.state) end
+
+put(x, 'suspensionReason', '')
+put(x, 'suspensionDetail', '')
+clear(x, 'attempts', 'reclaims', 'reclaimWorkers', 'restAtMs')
+event(x, resumed_event)
+local waits = number(row.notBeforeMs) > x.now
+if row.startedAtMs == '' then
+  put(x, 'state', 'queued')
+  waits = waits or row.active == ''
+elseif row.interactionRequest ~= '' and row.interactionAnswered == '' then
+  put(x, 'state', 'waiting_for_input')
+  waits = true
+else
+  put(x, 'state', 'running')
+  waits = waits or row.waitKind ~= '' and row.notBeforeMs == ''
+end
+if waits then rest(x) else runnable(x, t.grace) end
+touch(x)
+save(x)
+return { '1', '0', whole(x), tasks(x) }

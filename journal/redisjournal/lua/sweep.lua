@@ -1,0 +1,50 @@
+-- Purpose: lists the entries of a partition whose time has come: of due first, then handoff, then purge.
+-- KEYS: 1 due (zset), 2 handoff (zset), 3 purge (zset), 4 lock (string). Exception: the rows of the entries are derived, in
+--   the same hash tag.
+-- ARGV: 1 limit, 2 ms the partition is kept to one sweep (0: no lock), 3 known states, then the tail.
+-- Returns: {now in ms, entries as member, index, score, action, step, wake, queue, since in ms}.
+-- Refuses: nothing.
+-- Invariant: bounded; one bad record never stops the rest; an entry is removed only when its row does not exist.
+local limit, lock, states = unpack(ARGV, 1, 3)
+local t = tail()
+local partition = string.match(KEYS[1], '^(.*:)due$')
+local x = { tail = t, due = KEYS[1], handoff = KEYS[2], purge = KEYS[3], partition = partition, prefix = '' }
+local found, gone = {}, {}
+
+local function entry(member, index, score)
+  if string.sub(member, 1, 5) == 'idem:' then return { member, index, score, 'key', '0', '0', '', '0' } end
+  local kind = redis.call('TYPE', partition .. 'x:' .. member)['ok']
+  if kind == 'none' then return nil end
+  if kind ~= 'hash' then return { member, index, score, 'malformed', '0', '0', '', '0' } end
+  local y = sibling(x, member)
+  local row = y.row
+  if not contains(states, row.state) or row.id ~= member or not tonumber(row.step) then
+    return { member, index, score, 'malformed', '0', '0', '', '0' }
+  end
+  local what = action(y, index)
+  local queue, since = '', '0'
+  if what == 'standing' then
+    queue, since = row.taskQueue, row.runnableAtMs
+  elseif what == 'requeue' then
+    queue = task_queue(y)
+  end
+  return { member, index, score, what, row.step, text(number(row.wake)), queue, text(number(since)) }
+end
+
+if number(lock) > 0 and not redis.call('SET', KEYS[4], '1', 'NX', 'PX', lock) then return { text(t.now), {} } end
+for i, index in ipairs({ 'due', 'handoff', 'purge' }) do
+  local left = number(limit) - #found
+  if left > 0 then
+    local range = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', text(t.now), 'WITHSCORES', 'LIMIT', 0, left)
+    for n = 1, #range, 2 do
+      local one = entry(range[n], index, range[n + 1])
+      if one then
+        found[#found + 1] = one
+      else
+        gone[#gone + 1] = { KEYS[i], range[n] }
+      end
+    end
+  end
+end
+for _, one in ipairs(gone) do redis.call('ZREM', one[1], one[2]) end
+return { text(t.now), found }

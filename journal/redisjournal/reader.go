@@ -1,0 +1,126 @@
+package redisjournal
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Get returns the row. See journal.Reader.
+func (s *Store) Get(ctx context.Context, id execution.ID) (journal.Execution, error) {
+	return row("get", id, newReplyOf(s.run(ctx, s.scripts.get, id)))
+}
+
+func (s *Store) get(ctx context.Context, id execution.ID) (journal.Execution, error) {
+	r, err := newReply(s.run(ctx, s.scripts.get, id))
+	if err != nil {
+		return journal.Execution{}, err
+	}
+	return decodeRow(r)
+}
+
+// Events returns a page of the log. See journal.Reader.
+func (s *Store) Events(
+	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
+) ([]execution.Event, error) {
+	page, err := s.EventPage(ctx, id, after, limit)
+	return page.Events, err
+}
+
+// EventPage returns a page of the log, its last sequence and the row's state. See journal.Reader.
+func (s *Store) EventPage(
+	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
+) (journal.EventPage, error) {
+	page, err := s.eventPage(ctx, id, after, limit)
+	if err != nil {
+		return journal.EventPage{}, refusal("events", string(id), err)
+	}
+	return page, nil
+}
+
+func (s *Store) eventPage(
+	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
+) (journal.EventPage, error) {
+	r, err := newReply(s.run(ctx, s.scripts.events, id, uint64(after), max(0, limit)))
+	if err != nil {
+		return journal.EventPage{}, err
+	}
+	page := journal.EventPage{
+		Last:  execution.Sequence(r.number(0)), //nolint:gosec // a length is never negative
+		State: execution.State(r.text(1)),
+	}
+	for i, entry := range r.texts(2) {
+		event, err := decodeEvent(entry, after+execution.Sequence(i)+1) //nolint:gosec // an index is never negative
+		if err != nil {
+			return journal.EventPage{}, err
+		}
+		page.Events = append(page.Events, event)
+	}
+	return page, r.err
+}
+
+// Checkpoints returns checkpoints from a step on. See journal.Reader.
+func (s *Store) Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([][]byte, error) {
+	return s.page(ctx, "checkpoints", id, uint64(from), limit)
+}
+
+// Messages returns messages of the execution's conversation. See journal.Reader.
+func (s *Store) Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error) {
+	return s.page(ctx, "messages", id, uint64(max(0, from)), limit) //nolint:gosec // not negative
+}
+
+func (s *Store) page(ctx context.Context, what string, id execution.ID, from uint64, limit int) ([][]byte, error) {
+	list, err := s.run(ctx, s.scripts.read, id, what, from, max(0, limit))
+	if err != nil {
+		return nil, refusal(what, string(id), err)
+	}
+	r := &reply{items: []any{list}}
+	blobs := r.blobs(0)
+	if r.err != nil {
+		return nil, refusal(what, string(id), r.err)
+	}
+	return blobs, nil
+}
+
+// Ledger returns the entries of the given calls. See journal.Reader.
+func (s *Store) Ledger(
+	ctx context.Context, id execution.ID, calls []execution.CallID,
+) ([]journal.LedgerEntry, error) {
+	args := []any{len(calls)}
+	for _, call := range calls {
+		args = append(args, string(call))
+	}
+	r, err := newReply(s.run(ctx, s.scripts.ledger, id, args...))
+	if err != nil {
+		return nil, refusal("ledger", string(id), err)
+	}
+	entries := r.ledgerOf(r.items, calls)
+	if r.err != nil {
+		return nil, refusal("ledger", string(id), r.err)
+	}
+	return entries, nil
+}
+
+// PutDefinition stores a definition once. See journal.Definitions.
+func (s *Store) PutDefinition(ctx context.Context, hash string, definition []byte) error {
+	if err := s.rdb.SetNX(ctx, s.keys.definition(hash), definition, 0).Err(); err != nil {
+		return refusal("put definition", hash, err)
+	}
+	return nil
+}
+
+// Definition returns a definition. See journal.Definitions.
+func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
+	definition, err := s.rdb.Get(ctx, s.keys.definition(hash)).Bytes()
+	if errors.Is(err, redis.Nil) {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return nil, refusal("definition", hash, err)
+	}
+	return definition, nil
+}

@@ -1,0 +1,148 @@
+package redisjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// keyLookAfter is when the reaper looks whether an idempotency key got its row.
+const keyLookAfter = 10 * time.Minute
+
+// Reserve stores a new execution. See journal.Commands.
+func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
+	reservation, err := s.reserve(ctx, n)
+	if err != nil {
+		return journal.Reservation{}, refusal("reserve", string(n.ID), err)
+	}
+	return reservation, nil
+}
+
+func (s *Store) reserve(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
+	if _, err := execution.ParseID(string(n.ID)); err != nil {
+		return journal.Reservation{}, fmt.Errorf("%w: %w", journal.ErrConflict, err)
+	}
+	if n.ID.Partition() != n.ConversationID.Partition() {
+		return journal.Reservation{}, fmt.Errorf("%w: execution and conversation are in two partitions", journal.ErrConflict)
+	}
+	if n.IdempotencyKey != "" && execution.KeyPartition(n.Caller, n.IdempotencyKey) != n.ID.Partition() {
+		return s.reserveApart(ctx, n)
+	}
+	return s.reserveRow(ctx, n, "write")
+}
+
+// reserveApart reserves an execution whose key lives in another partition: key entry, then row. Both moves repeat in any
+// order. A look at the row's guards comes first, so that a refusal leaves no key behind; a key whose row was refused in
+// between is deleted when the reaper looks at it.
+func (s *Store) reserveApart(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
+	key := s.keys.idempotency(n.Caller, n.IdempotencyKey)
+	held, err := s.rdb.HMGet(ctx, key, "execution", "fingerprint").Result()
+	if err != nil {
+		return journal.Reservation{}, err
+	}
+	if held[0] != nil {
+		if held[1] != n.Fingerprint {
+			return journal.Reservation{}, journal.ErrKeyReused
+		}
+		return s.reserveHeld(ctx, n, execution.ID(fmt.Sprint(held[0])))
+	}
+	if found, err := s.reserveRow(ctx, n, "look"); err != nil || found.Execution.ID != "" {
+		return found, err
+	}
+	holder, err := s.runKeys(ctx, s.scripts.reserveKey,
+		[]string{key, s.keys.purge(execution.KeyPartition(n.Caller, n.IdempotencyKey))},
+		string(n.ID), n.Fingerprint, keyMember(n.Caller, n.IdempotencyKey), keyLookAfter.Milliseconds())
+	if err != nil {
+		return journal.Reservation{}, err
+	}
+	return s.reserveHeld(ctx, n, execution.ID(fmt.Sprint(holder)))
+}
+
+// reserveHeld reserves the row of a key entry: that of the execution which holds the key.
+func (s *Store) reserveHeld(ctx context.Context, n journal.NewExecution, holder execution.ID) (journal.Reservation, error) {
+	if holder == n.ID {
+		return s.reserveRow(ctx, n, "write")
+	}
+	row, err := s.get(ctx, holder)
+	if err != nil && !errors.Is(scriptError(err), journal.ErrNotFound) {
+		return journal.Reservation{}, err
+	}
+	if err != nil { // its row never came, or is purged: the key is on its way out
+		return journal.Reservation{}, fmt.Errorf("%w: the idempotency key belongs to %s", journal.ErrConflict, holder)
+	}
+	return journal.Reservation{Execution: row}, nil
+}
+
+// reserveRow runs the row's script. In mode look it answers without an execution when nothing stands in the way.
+func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode string) (journal.Reservation, error) {
+	p := n.ID.Partition()
+	keys := append(s.keys.execution(n.ID), s.keys.conversation(n.ConversationID), s.keys.caller(p, n.Caller))
+	member := ""
+	if n.IdempotencyKey != "" && execution.KeyPartition(n.Caller, n.IdempotencyKey) == p {
+		member = keyMember(n.Caller, n.IdempotencyKey)
+		keys = append(keys, s.keys.idempotency(n.Caller, n.IdempotencyKey))
+	}
+	var e encoder
+	fields := e.newRow(n)
+	args := []any{
+		mode, n.Fingerprint, n.IdempotencyKey, bit(n.Request.OnBusy == execution.BusyEnqueue),
+		bit(s.memory.above(ctx, keys[keyRow], reserveCeiling)), n.Caller.Tenant, n.Caller.Subject, member,
+		n.Request.StartAtMs, n.Checkpoint, e.event(execution.ExecutionQueued{}), len(fields) / 2, len(n.Messages),
+	}
+	args = append(args, fields...)
+	for _, message := range n.Messages {
+		args = append(args, message)
+	}
+	if e.err != nil {
+		return journal.Reservation{}, e.err
+	}
+	r, err := newReply(s.runKeys(ctx, s.scripts.reserve, keys, args...))
+	if err != nil {
+		return journal.Reservation{}, err
+	}
+	if r.text(0) == "free" {
+		return journal.Reservation{}, r.err
+	}
+	reservation := journal.Reservation{Created: r.text(0) == "created", Execution: r.row(1), Tasks: r.tasks(2)}
+	return reservation, r.err
+}
+
+// newRow is the fields of a new row that the script does not look at, as name and value.
+func (e *encoder) newRow(n journal.NewExecution) []any {
+	priority := n.Request.Priority
+	if priority == "" {
+		priority = execution.Normal
+	}
+	return []any{
+		"v", rowVersion, "conversation", string(n.ConversationID), "agent", n.Request.Agent, "definition", n.Definition,
+		"request", e.blob(n.Request), "priority", string(priority), "queue", n.BaseQueue(), "node", n.Node,
+		"usage", e.blob(execution.Usage{}), "deadlineMs", strconv.FormatInt(n.Deadline.Milliseconds(), 10),
+		"callerIndex", callerSuffix(n.Caller),
+	}
+}
+
+// OpenExecutions counts the executions that have not ended. See journal.Commands.
+func (s *Store) OpenExecutions(ctx context.Context) (int64, error) {
+	var counts []*redis.IntCmd
+	_, err := s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for p := range execution.Partition(execution.Partitions) {
+			counts = append(counts, pipe.ZCard(ctx, s.keys.due(p)), pipe.ZCard(ctx, s.keys.handoff(p)))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, refusal("count open executions", "", err)
+	}
+	var open int64
+	for _, count := range counts {
+		open += count.Val()
+	}
+	return open, nil
+}

@@ -1,0 +1,25 @@
+package redisjournal
+
+// scripts are the operations, one for each file in lua/.
+type scripts struct {
+	reserve, reserveKey, claim, renew, record, commit, release     *script
+	input, cancel, pause, resume, completeDelegation               *script
+	transition, finish, appendEvent, beginInteraction              *script
+	completeInteraction, attachDelegation                          *script
+	sweep, requeue, postpone, expire, purge, purgeKey, recoverable *script
+	get, events, read, ledger                                      *script
+}
+
+func loadScripts() scripts {
+	return scripts{
+		reserve: load("reserve"), reserveKey: load("reserve_key"), claim: load("claim"), renew: load("renew"),
+		record: load("record"), commit: load("commit"), release: load("release"), input: load("input"),
+		cancel: load("cancel"), pause: load("pause"), resume: load("resume"),
+		completeDelegation: load("complete_delegation_cleanup"), transition: load("transition"), finish: load("finish"),
+		appendEvent: load("append_event"), beginInteraction: load("begin_interaction"),
+		completeInteraction: load("complete_interaction"), attachDelegation: load("attach_delegation"),
+		sweep: load("sweep"), requeue: load("requeue"), postpone: load("postpone"), expire: load("expire"),
+		purge: load("purge"), purgeKey: load("purge_key"), recoverable: load("recoverable"), get: load("get"),
+		events: load("events"), read: load("read"), ledger: load("ledger"),
+	}
+}
