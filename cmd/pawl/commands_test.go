@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+func TestSubmit_SendsWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	fake := newFake(execution.View{State: execution.Queued})
+	got := typeCommand(t, fake, false, nil, "submit", "--key", "k", "--priority", "high", "--conversation", "mine",
+		"--metadata", "a=1", "--metadata", "b=x=y", "demo", "Oslo,", "please")
+	require.Equal(t, result{out: string(anID) + "\n"}, got)
+	require.Equal(t, []string{"k"}, fake.keys)
+	require.Equal(t, execution.CreateRequest{
+		Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Oslo, please"}, ConversationID: "mine",
+		Priority: execution.High, Metadata: map[string]string{"a": "1", "b": "x=y"},
+	}, fake.created[0])
+}
+
+func TestSubmit_WatchFollowsAndJSONPrintsTheView(t *testing.T) {
+	t.Parallel()
+	fake := newFake(execution.View{State: execution.Completed})
+	fake.send(&execution.ExecutionQueued{}, &execution.ExecutionFailed{Code: "internal"})
+	fake.end()
+	got := typeCommand(t, fake, false, nil, "submit", "--watch", "demo", "x")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.out, "execution_failed")
+
+	got = typeCommand(t, fake, true, nil, "submit", "--json", "demo", "x")
+	var view execution.View
+	require.NoError(t, json.Unmarshal([]byte(got.out), &view))
+	require.Equal(t, anID, view.ID)
+	require.Empty(t, got.err)
+	require.Contains(t, typeCommand(t, fake, true, nil, "submit", "demo", "x").err, "pawl watch "+string(anID))
+}
+
+func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"nonsense":                      "unknown command",
+		"submit demo":                   "requires at least 2 arg",
+		"submit --nope demo x":          "unknown flag: --nope",
+		"submit --priority top demo x":  "--priority: want high, normal or low",
+		"submit --metadata a demo x":    "--metadata: want NAME=VALUE",
+		"submit --conversation ? a x":   "--conversation: malformed id",
+		"watch":                         "accepts 1 arg",
+		"watch 7":                       `"7" is no execution id`,
+		"cancel 7":                      `"7" is no execution id`,
+		"input " + string(anID):         "exactly one of TEXT, --approve, --reject and --answer",
+		"input ID x":                    "is no execution id",
+		"input ID --approve --reject":   "is no execution id",
+		"version now":                   "unknown command",
+		"dev now":                       "unknown command",
+		"input --reason r --approve ID": "is no execution id",
+	} {
+		got := typeCommand(t, newFake(execution.View{}), false, nil, strings.Fields(line)...)
+		require.Equal(t, exitUsage, got.code, line)
+		require.Contains(t, got.err, want, line)
+		require.Empty(t, got.out, line)
+	}
+}
+
+func TestErrors_SayWhatToDo(t *testing.T) {
+	t.Parallel()
+	unreachable := execution.NewAPIError(execution.Unavailable, "dial").Because(errors.New("connection refused"))
+	for want, err := range map[string]error{
+		"start it with `pawl dev`":           unreachable,
+		"runtime dependency unavailable":     execution.NewAPIError(execution.Unavailable, "the store did not answer"),
+		"(there are: demo, other)":           execution.NewAPIError(execution.UnknownAgent, "no agent x"),
+		"set PAWL_API_KEY":                   execution.NewAPIError(execution.Unauthenticated, "who"),
+		"is http://127.0.0.1:8080 the right": execution.NewAPIError(execution.NotFound, "gone"),
+	} {
+		fake := newFake(execution.View{})
+		fake.err, fake.followErr = err, err
+		for _, line := range []string{"submit demo x", "watch " + string(anID), "cancel " + string(anID)} {
+			got := typeCommand(t, fake, false, nil, strings.Fields(line)...)
+			require.Equal(t, exitNoAnswer, got.code, line)
+			require.Contains(t, got.err, want, line)
+		}
+	}
+}
+
+func TestInput_AnswersWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	id := string(anID)
+	for name, tc := range map[string]struct {
+		kind execution.InteractionKind
+		args []string
+		want execution.Input
+	}{
+		"a text": {execution.Elicitation, []string{"input", id, "yes", "please"}, execution.Input{
+			Type: execution.ElicitationResponse, RequestID: "req-1", Text: "yes please",
+		}},
+		"an approval of all calls": {execution.Approval, []string{"input", id, "--approve"}, execution.Input{
+			Type: execution.ToolApproval, RequestID: "req-1", Decisions: []execution.Decision{
+				{CallID: "call_0_1", Decision: execution.Approve}, {CallID: "call_0_2", Decision: execution.Approve},
+			},
+		}},
+		"a rejection of one call": {
+			execution.Approval,
+			[]string{"input", id, "--reject", "--reason", "dear", "--call", "call_0_2"},
+			execution.Input{Type: execution.ToolApproval, RequestID: "req-1", Decisions: []execution.Decision{
+				{CallID: "call_0_2", Decision: execution.Reject, Reason: "dear"},
+			}},
+		},
+		"an answer in place of the call": {
+			execution.Approval,
+			[]string{"input", id, "--answer", "fine", "--call", "call_0_1", "--request", "req-9"},
+			execution.Input{Type: execution.ToolApproval, RequestID: "req-9", Decisions: []execution.Decision{
+				{CallID: "call_0_1", Decision: execution.Answer, Answer: json.RawMessage(`"fine"`)},
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake := newFake(question(tc.kind))
+			got := typeCommand(t, fake, false, nil, tc.args...)
+			require.Equal(t, result{out: id + " is running\n"}, got)
+			require.Equal(t, tc.want, fake.inputs[0].Input)
+		})
+	}
+}
+
+func TestInput_RefusesWhatDoesNotFitTheQuestion(t *testing.T) {
+	t.Parallel()
+	id := string(anID)
+	got := typeCommand(t, newFake(execution.View{State: execution.Running}), false, nil, "input", id, "yes")
+	require.Equal(t, exitNoAnswer, got.code)
+	require.Contains(t, got.err, "does not wait for a person: it is running")
+	got = typeCommand(t, newFake(question(execution.Approval)), false, nil, "input", id, "yes")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.err, "use --approve")
+	got = typeCommand(t, newFake(question(execution.Elicitation)), false, nil, "input", id, "--approve")
+	require.Equal(t, exitUsage, got.code)
+}
+
+func TestInput_ARepeatedOperationIsSentEvenWhenTheQuestionIsClosed(t *testing.T) {
+	t.Parallel()
+	fake := newFake(execution.View{State: execution.Completed})
+	got := typeCommand(t, fake, false, nil, "input", string(anID), "--request", "req-1", "--operation", "op", "yes")
+	require.Equal(t, 0, got.code, got.err)
+	require.Equal(t, execution.OperationID("op"), fake.inputs[0].OperationID)
+}
+
+func TestCancel_SaysWhatBecameOfIt(t *testing.T) {
+	t.Parallel()
+	for want, steered := range map[string]execution.Steered{
+		" is canceled\n":                     {Changed: true, View: execution.View{State: execution.Canceled}},
+		": cancel requested\n":               {Changed: true, View: execution.View{State: execution.Running}},
+		" is completed: nothing to cancel\n": {View: execution.View{State: execution.Completed}},
+	} {
+		fake := newFake(execution.View{})
+		fake.steered = steered
+		require.Equal(t, string(anID)+want, typeCommand(t, fake, false, nil, "cancel", string(anID)).out)
+	}
+}
+
+func TestHelp_NamesTheNextStepAndEveryVariable(t *testing.T) {
+	t.Parallel()
+	got := typeCommand(t, newFake(execution.View{}), false, nil, "-h")
+	require.Contains(t, got.out, `pawl submit --watch demo`)
+	got = typeCommand(t, newFake(execution.View{}), false, nil, "dev", "-h")
+	for _, name := range []string{"PAWL_REDIS_URL", "PAWL_DATA_DIR", "PAWL_AGENTS", "PAWL_CLAIM_TTL"} {
+		require.Contains(t, got.out, name)
+	}
+	require.Contains(t, typeCommand(t, newFake(execution.View{}), false, nil, "version").out, "pawl ")
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+const anID execution.ID = "exec_0701JDXR4N5Q8ZT7V2M3K4P5W6X7"
+
+// fakeRemote is an API that plays a script: items come from a channel, the view is what was set last.
+type fakeRemote struct {
+	mu      sync.Mutex
+	view    execution.View
+	err     error // of every call but Follow
+	created []execution.CreateRequest
+	keys    []string
+	inputs  []execution.SubmitInput
+	steered execution.Steered
+	onInput func(execution.SubmitInput)
+
+	items     chan received
+	followErr error
+}
+
+func newFake(view execution.View) *fakeRemote {
+	view.ID = anID
+	return &fakeRemote{view: view, items: make(chan received, 100)}
+}
+
+func (f *fakeRemote) dial() (remote, string, error) { return f, "http://127.0.0.1:8080", nil }
+
+func (f *fakeRemote) Create(_ context.Context, key string, request execution.CreateRequest) (execution.Created, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.created, f.keys = append(f.created, request), append(f.keys, key)
+	return execution.Created{View: f.view}, f.err
+}
+
+func (f *fakeRemote) Execution(context.Context, execution.ID) (execution.View, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.view, f.err
+}
+
+func (f *fakeRemote) set(view execution.View) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	view.ID = anID
+	f.view = view
+}
+
+func (f *fakeRemote) Follow(context.Context, execution.ID, execution.Sequence) (execution.Stream, error) {
+	if f.followErr != nil {
+		return nil, f.followErr
+	}
+	return f, nil
+}
+
+func (f *fakeRemote) Next(ctx context.Context) (execution.StreamItem, error) {
+	select {
+	case got := <-f.items:
+		return got.item, got.err
+	case <-ctx.Done():
+		return execution.StreamItem{}, ctx.Err()
+	}
+}
+
+func (f *fakeRemote) Close() error { return nil }
+
+func (f *fakeRemote) SubmitInput(_ context.Context, _ execution.ID, input execution.SubmitInput) (execution.View, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return execution.View{}, f.err
+	}
+	f.inputs = append(f.inputs, input)
+	if f.onInput != nil {
+		f.onInput(input)
+	}
+	return execution.View{ID: anID, State: execution.Running}, nil
+}
+
+func (f *fakeRemote) Cancel(context.Context, execution.ID) (execution.Steered, error) {
+	return f.steered, f.err
+}
+
+func (f *fakeRemote) Agents(context.Context) ([]execution.AgentSummary, error) {
+	return []execution.AgentSummary{{ID: "demo"}, {ID: "other"}}, nil
+}
+
+// send puts events into the stream; the first has sequence 1, and each comes 100 ms after the one before.
+func (f *fakeRemote) send(payloads ...execution.Payload) {
+	for i, payload := range payloads {
+		event := &execution.Event{Sequence: execution.Sequence(i + 1), OccurredAtMs: int64(1_000_000 + 100*i), Payload: payload}
+		f.items <- received{item: execution.StreamItem{Event: event}}
+	}
+}
+
+func (f *fakeRemote) frame(text string) {
+	f.items <- received{item: execution.StreamItem{Frame: &execution.Frame{Type: execution.FrameTextDelta, Text: text}}}
+}
+
+func (f *fakeRemote) end() { f.items <- received{err: io.EOF} }
+
+// result is what a command left behind.
+type result struct {
+	code     int
+	out, err string
+}
+
+// typeCommand carries out a command line as if typed at a terminal or in a pipe.
+func typeCommand(t *testing.T, f *fakeRemote, terminal bool, in io.Reader, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(t.Context(), args, streams{
+		in: in, out: &out, err: &errs, inTerminal: terminal, outTerminal: terminal,
+	}, f.dial)
+	return result{code: code, out: out.String(), err: errs.String()}
+}
