@@ -113,7 +113,7 @@ func retryDelay(retried int, err error, _ *asynq.Task) time.Duration {
 	if errors.As(err, &back) {
 		return back.After + time.Second - time.Millisecond
 	}
-	limit := min(time.Second<<min(retried, 5), 30*time.Second)
+	limit := min(time.Second<<min(retried, 5), 29*time.Second)
 	return time.Second + rand.N(limit)
 }
 

@@ -1,0 +1,126 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hibiken/asynqmon"
+	"github.com/redis/go-redis/v9"
+)
+
+// maxShown is the most characters shown of a payload or result.
+const maxShown = 2000
+
+// MonitoringConfig configures Monitoring. Redis is required.
+type MonitoringConfig struct {
+	// Path is where the handler is mounted, as browsers see it; it has no trailing slash. Default "/monitoring".
+	Path string
+	// Redis is the caller's client; it is never closed here.
+	Redis redis.UniversalClient
+	// ReadOnly refuses every change with 405. Otherwise changes are accepted from pages of the same origin alone.
+	ReadOnly bool
+}
+
+// Monitoring is asynqmon under Path. Register it for Path itself and for everything below:
+//
+//	e.Any("/monitoring", echo.WrapHandler(h))
+//	e.Any("/monitoring/*", echo.WrapHandler(h))
+//
+// The page has an inline script and a font of another host, so a strict Content-Security-Policy must not cover it.
+func Monitoring(cfg MonitoringConfig) (http.Handler, error) {
+	if cfg.Redis == nil {
+		return nil, errors.New("dashboard: config Redis is required")
+	}
+	if cfg.Path == "" {
+		cfg.Path = "/monitoring"
+	}
+	if cfg.Path == "/" || path.Clean(cfg.Path) != cfg.Path || !strings.HasPrefix(cfg.Path, "/") {
+		return nil, fmt.Errorf("dashboard: config Path: %q is not an absolute path without trailing slash", cfg.Path)
+	}
+	mon := asynqmon.New(asynqmon.Options{
+		RootPath:         cfg.Path,
+		RedisConnOpt:     shared{cfg.Redis},
+		PayloadFormatter: asynqmon.PayloadFormatterFunc(func(_ string, data []byte) string { return show(data) }),
+		ResultFormatter:  asynqmon.ResultFormatterFunc(func(_ string, data []byte) string { return show(data) }),
+		ReadOnly:         cfg.ReadOnly,
+	})
+	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != cfg.Path && !strings.HasPrefix(r.URL.Path, cfg.Path+"/") {
+			http.NotFound(w, r)
+			return
+		}
+		mon.ServeHTTP(&headerFix{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path)}, r)
+	})
+	return http.NewCrossOriginProtection().Handler(pages), nil
+}
+
+// shared gives asynqmon the caller's client. asynqmon closes it only in its own Close, which is never called.
+type shared struct{ client redis.UniversalClient }
+
+// MakeRedisClient is asynq's way to ask for a client.
+func (s shared) MakeRedisClient() any { return s.client }
+
+// show makes bytes readable: JSON on one line, other text as it is, anything else as its size; cut when long.
+func show(data []byte) string {
+	var compact bytes.Buffer
+	text := string(data)
+	switch {
+	case json.Compact(&compact, data) == nil:
+		text = compact.String()
+	case !utf8.Valid(data):
+		return fmt.Sprintf("%d bytes that are not text", len(data))
+	}
+	if utf8.RuneCountInString(text) > maxShown {
+		text = string([]rune(text)[:maxShown]) + "…"
+	}
+	return text
+}
+
+// headerFix corrects what asynqmon says of its files: the type of pictures, and how long they may be kept. The names of
+// files under /static/ carry a hash of their content.
+type headerFix struct {
+	http.ResponseWriter
+	path  string
+	begun bool
+}
+
+// WriteHeader begins the answer.
+func (h *headerFix) WriteHeader(status int) {
+	if !h.begun {
+		h.begun = true
+		h.fix(status)
+	}
+	h.ResponseWriter.WriteHeader(status)
+}
+
+// Write goes on with the answer.
+func (h *headerFix) Write(data []byte) (int, error) {
+	if !h.begun {
+		h.WriteHeader(http.StatusOK)
+	}
+	return h.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (h *headerFix) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+func (h *headerFix) fix(status int) {
+	header := h.Header()
+	kind := header.Get("Content-Type")
+	if kind == "" || strings.HasPrefix(kind, "text/html") { // the page itself, which asynqmon gives for every unknown path
+		header.Set("Cache-Control", "no-cache")
+		return
+	}
+	if strings.HasSuffix(h.path, ".svg") {
+		header.Set("Content-Type", "image/svg+xml")
+	}
+	if strings.HasPrefix(h.path, "/static/") && status == http.StatusOK {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+}

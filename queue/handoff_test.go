@@ -1,0 +1,218 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// chain hands one task after the other to a server of this process, each enqueued by the run of the one before, and
+// returns how long each took from the call of Enqueue to its run.
+func chain(tb testing.TB, w *world, n int, queues map[string]int) []time.Duration {
+	tb.Helper()
+	c := w.client(tb)
+	took := make(chan time.Duration, n)
+	var sent time.Time // ordered by the task itself
+	var next func(step int) error
+	next = func(step int) error {
+		sent = time.Now()
+		return c.Enqueue(context.Background(), w.task(step))
+	}
+	s := w.start(tb, newSeen(func(_ context.Context, task execution.Task) error {
+		took <- time.Since(sent)
+		if int(task.Step)+1 < n {
+			return next(int(task.Step) + 1)
+		}
+		return nil
+	}), func(cfg *ServerConfig) { cfg.Queues = queues })
+	waitIdle(tb, s)
+	require.NoError(tb, next(0))
+	all := make([]time.Duration, n)
+	for i := range all {
+		all[i] = receive(tb, took)
+	}
+	s.Shutdown()
+	return all
+}
+
+func sixQueues(w *world) map[string]int {
+	queues := map[string]int{w.queue: 12}
+	for i := range 5 {
+		queues[fmt.Sprintf("%s-%d", w.queue, i)] = 3
+	}
+	return queues
+}
+
+// remote enqueues n tasks one by one for a worker process and returns how long each took to its run there.
+func remote(tb testing.TB, w *world, n int) []time.Duration {
+	tb.Helper()
+	c := w.client(tb)
+	all := make([]time.Duration, 0, n)
+	tick := time.NewTicker(5 * time.Millisecond) // the worker has time to be idle
+	defer tick.Stop()
+	for i := range n {
+		task := w.task(i)
+		sent := time.Now()
+		require.NoError(tb, c.Enqueue(context.Background(), task))
+		id, at := arrival(tb, w)
+		require.Equal(tb, task.ID(), id)
+		all = append(all, at.Sub(sent))
+		<-tick.C
+	}
+	return all
+}
+
+func TestHandOffInOneProcessIsFast(t *testing.T) { //nolint:paralleltest // it measures
+	w := sharedWorld(t)
+	got := median(chain(t, w, 300, sixQueues(w)))
+	t.Logf("median hand-off in one process: %v", got)
+	require.Less(t, got, 20*time.Millisecond, "far above what an idle machine shows, far below a poll")
+}
+
+func TestHandOffToAnotherProcessIsFast(t *testing.T) { //nolint:paralleltest // it measures
+	w := sharedWorld(t)
+	startChild(t, w)
+	remote(t, w, 5)
+	got := median(remote(t, w, 200))
+	t.Logf("median hand-off to another process: %v", got)
+	require.Less(t, got, 20*time.Millisecond, "far above what an idle machine shows, far below a poll")
+}
+
+func TestABurstOfTasksWakesWorkersOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	startChild(t, w)
+	startChild(t, w)
+	tasks := w.tasks(500)
+	require.NoError(t, w.client(t).Enqueue(context.Background(), tasks...))
+	want := map[string]bool{}
+	for _, task := range tasks {
+		want[task.ID()] = true
+	}
+	for range tasks {
+		id, _ := arrival(t, w)
+		require.True(t, want[id], "run once")
+		delete(want, id)
+	}
+}
+
+func TestAnIdleServerAsksLittle(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	s := w.start(t, newSeen(nil), func(cfg *ServerConfig) { cfg.Queues = sixQueues(w) })
+	waitIdle(t, s)
+	before := s.Stats().EmptyRounds
+	<-time.After(3 * time.Second) // what is measured is the time
+	rounds := s.Stats().EmptyRounds - before
+	require.LessOrEqual(t, rounds, int64(6), "at most two a second")
+	require.GreaterOrEqual(t, rounds, int64(2), "it looks for itself")
+}
+
+func TestATokenThatComesWhenNoSlotIsFreeIsHandedOn(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	release := make(chan struct{})
+	busy := newSeen(func(context.Context, execution.Task) error { <-release; return nil })
+	one := func(cfg *ServerConfig) { cfg.Concurrency, cfg.Waker = 1, nil }
+	a := w.start(t, busy, one)
+	b := w.start(t, busy, one)
+	defer close(release)
+	waitIdle(t, a)
+	waitIdle(t, b)
+	c := w.client(t)
+	for i := range 2 {
+		sent := time.Now()
+		require.NoError(t, c.Enqueue(context.Background(), w.task(i)))
+		busy.next(t)
+		require.Less(t, time.Since(sent), 500*time.Millisecond, "no server waited for its own look")
+	}
+}
+
+func TestAWakeUpBetweenTheLastLookAndTheWaitIsNotLost(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	c := w.client(t)
+	view := &enqueueAfterLook{UniversalClient: w.rdb}
+	runner := newSeen(nil)
+	s := startServer(t, view, runner, w.config())
+	for i := range 20 {
+		waitIdle(t, s)
+		view.arm(func() { require.NoError(t, c.Enqueue(context.Background(), w.task(i*2+1))) })
+		sent := time.Now()
+		require.NoError(t, c.Enqueue(context.Background(), w.task(i*2)))
+		runner.next(t)
+		runner.next(t)
+		require.Less(t, time.Since(sent), 500*time.Millisecond)
+	}
+}
+
+// enqueueAfterLook calls its function after the next look that found nothing and before its reply is seen.
+type enqueueAfterLook struct {
+	redis.UniversalClient
+	do chan func()
+}
+
+func (e *enqueueAfterLook) arm(do func()) {
+	e.do = make(chan func(), 1)
+	e.do <- do
+}
+
+func (e *enqueueAfterLook) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := e.UniversalClient.EvalSha(ctx, sha, keys, args...)
+	if scriptOf(keys) == lookScript && cmd.Err() != nil {
+		select {
+		case do := <-e.do:
+			do()
+		default:
+		}
+	}
+	return cmd
+}
+
+func TestStopReleasesTheWaitAtOnce(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	s := w.start(t, newSeen(nil))
+	waitIdle(t, s)
+	begun := time.Now()
+	s.Stop()
+	require.Less(t, time.Since(begun), 300*time.Millisecond)
+	s.Shutdown()
+	require.Less(t, time.Since(begun), 1500*time.Millisecond)
+}
+
+func BenchmarkHandoffInProcess(b *testing.B) {
+	w := sharedWorld(b)
+	all := chain(b, w, max(b.N, 10), sixQueues(w))
+	b.ReportMetric(float64(median(all).Microseconds()), "median-µs")
+}
+
+func BenchmarkHandoffCrossProcess(b *testing.B) {
+	w := sharedWorld(b)
+	startChild(b, w)
+	all := remote(b, w, max(b.N, 10))
+	b.ReportMetric(float64(median(all).Microseconds()), "median-µs")
+}
+
+func BenchmarkIdle(b *testing.B) {
+	w := sharedWorld(b)
+	s := w.start(b, newSeen(nil))
+	waitIdle(b, s)
+	before, begun := s.Stats().EmptyRounds, time.Now()
+	for b.Loop() {
+		<-time.After(time.Second) // what is measured is the time
+	}
+	b.ReportMetric(float64(s.Stats().EmptyRounds-before)/time.Since(begun).Seconds(), "rounds/s")
+}
