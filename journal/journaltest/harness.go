@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
 )
 
@@ -23,6 +24,9 @@ type Harness struct {
 	DropReply func()
 	// Flush makes the store forget what it can rebuild (SCRIPT FLUSH). nil: nothing to forget.
 	Flush func()
+	// Corrupt makes an execution's row unreadable and keeps its entry in the index; Orphan deletes the row and keeps the
+	// entry. nil: the store cannot come to that.
+	Corrupt, Orphan func(id execution.ID)
 }
 
 // Open gives a fresh, empty store with the configuration; cfg.Now is the suite's clock. What it opens ends with the test.

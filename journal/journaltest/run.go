@@ -1,30 +1,63 @@
 package journaltest
 
-import "testing"
+import (
+	"testing"
 
-// Run is the whole suite. open is called once for each clause.
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Run is the whole suite. open is called once, or more often, for each clause.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	for _, group := range groups() {
-		t.Run(group.name, func(t *testing.T) {
+	for _, g := range groups() {
+		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			for _, c := range group.clauses {
+			for _, c := range g.clauses {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
-					c.run(t, newBench(t, open))
+					c.run(t, newBench(t, open, c.config))
 				})
 			}
 		})
 	}
+	generated(t, open)
 }
 
 // clause is one sentence of the specification.
 type clause struct {
-	name string
-	run  func(t *testing.T, b *bench)
+	name   string
+	run    func(t *testing.T, b *bench)
+	config func(*journal.Config) // nil: the suite's own
 }
 
 type group struct {
 	name    string
 	clauses []clause
+}
+
+func groups() []group {
+	return []group{
+		{"reserve", reserveClauses()},
+		{"log", logClauses()},
+		{"claim", claimClauses()},
+		{"step", stepClauses()},
+		{"ledger", ledgerClauses()},
+		{"contract C", contractClauses()},
+		{"interaction", interactionClauses()},
+		{"cancel pause resume", steeringClauses()},
+		{"conversation", conversationClauses()},
+		{"recovery", recoveryClauses()},
+		{"expiry", expiryClauses()},
+		{"feed", feedClauses()},
+	}
+}
+
+// generated are the clauses whose list comes from the journal's interfaces and its state table.
+func generated(t *testing.T, open Open) {
+	t.Helper()
+	t.Run("superseded holder", func(t *testing.T) { t.Parallel(); supersededHolder(t, open) })
+	t.Run("wrong state", func(t *testing.T) { t.Parallel(); wrongState(t, open) })
+	t.Run("lost reply", func(t *testing.T) { t.Parallel(); lostReply(t, open) })
+	t.Run("state table", func(t *testing.T) { t.Parallel(); stateTable(t, open) })
+	t.Run("forgotten scripts", func(t *testing.T) { t.Parallel(); forgottenScripts(t, open) })
 }

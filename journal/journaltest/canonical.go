@@ -1,0 +1,69 @@
+package journaltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/journal"
+)
+
+// canonical is a text of a value in which absent and empty are one: two stores may differ in that and in nothing else.
+func canonical(tb testing.TB, value any) string {
+	tb.Helper()
+	encoded, err := json.Marshal(value)
+	require.NoError(tb, err)
+	var generic any
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+	require.NoError(tb, decoder.Decode(&generic))
+	out, err := json.MarshalIndent(prune(generic), "", " ")
+	require.NoError(tb, err)
+	return string(out)
+}
+
+// prune drops what is empty.
+func prune(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, field := range v {
+			if field = prune(field); field != nil {
+				out[key] = field
+			}
+		}
+		if len(out) == 0 {
+			return nil
+		}
+		return out
+	case []any:
+		if len(v) == 0 {
+			return nil
+		}
+		for i := range v {
+			v[i] = prune(v[i])
+		}
+		return v
+	case string:
+		if v == "" {
+			return nil
+		}
+	case json.Number:
+		if v == "0" {
+			return nil
+		}
+	case bool:
+		if !v {
+			return nil
+		}
+	}
+	return value
+}
+
+// rowText is a row as it can be compared.
+func rowText(tb testing.TB, row journal.Execution) string {
+	tb.Helper()
+	return canonical(tb, row)
+}

@@ -1,0 +1,164 @@
+package journaltest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Dropping wraps a store so that, after drop was called, the next mutating call is carried out and its reply is lost.
+func Dropping(store journal.Store) (wrapped journal.Store, drop func()) {
+	d := &dropping{Store: store}
+	return d, func() { d.armed.Store(true) }
+}
+
+type dropping struct {
+	journal.Store
+	armed atomic.Bool
+}
+
+// reply passes an answer on, or loses it.
+func reply[T any](d *dropping, answer T, err error) (T, error) {
+	if d.armed.CompareAndSwap(true, false) {
+		var none T
+		return none, fmt.Errorf("%w: the reply was lost", journal.ErrUnavailable)
+	}
+	return answer, err
+}
+
+func (d *dropping) Reserve(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
+	answer, err := d.Store.Reserve(ctx, n)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Claim(ctx context.Context, q journal.ClaimRequest) (journal.Claimed, error) {
+	answer, err := d.Store.Claim(ctx, q)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Renew(ctx context.Context, h journal.Hold, ttl time.Duration) (journal.Renewed, error) {
+	answer, err := d.Store.Renew(ctx, h, ttl)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Record(ctx context.Context, q journal.Record) (journal.Recorded, error) {
+	answer, err := d.Store.Record(ctx, q)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Commit(ctx context.Context, q journal.Commit) (journal.Committed, error) {
+	answer, err := d.Store.Commit(ctx, q)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Release(ctx context.Context, q journal.Release) (journal.Committed, error) {
+	answer, err := d.Store.Release(ctx, q)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Transition(
+	ctx context.Context, h journal.Hold, expected []execution.State, next execution.State,
+) (journal.Execution, error) {
+	answer, err := d.Store.Transition(ctx, h, expected, next)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) AttachDelegation(
+	ctx context.Context, h journal.Hold, delegation journal.Delegation,
+) (journal.Execution, error) {
+	answer, err := d.Store.AttachDelegation(ctx, h, delegation)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) CompleteDelegationCleanup(
+	ctx context.Context, id execution.ID, lease journal.LeaseRef,
+) (journal.Execution, error) {
+	answer, err := d.Store.CompleteDelegationCleanup(ctx, id, lease)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Finish(
+	ctx context.Context, h journal.Hold, expected []execution.State, end journal.Ending,
+) (journal.Mutation, error) {
+	answer, err := d.Store.Finish(ctx, h, expected, end)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) TransitionWithEvent(
+	ctx context.Context, h journal.Hold, expected []execution.State, end journal.Ending, payload execution.Payload,
+) (journal.Mutation, error) {
+	answer, err := d.Store.TransitionWithEvent(ctx, h, expected, end, payload)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) AppendEvent(
+	ctx context.Context, h journal.Hold, payload execution.Payload,
+) (execution.Event, error) {
+	answer, err := d.Store.AppendEvent(ctx, h, payload)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) BeginInteraction(
+	ctx context.Context, h journal.Hold, interaction execution.Interaction,
+) (journal.Mutation, error) {
+	answer, err := d.Store.BeginInteraction(ctx, h, interaction)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) CommitInteractionInput(
+	ctx context.Context, id execution.ID, input journal.InteractionInput,
+) (journal.Mutation, error) {
+	answer, err := d.Store.CommitInteractionInput(ctx, id, input)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) CompleteInteraction(
+	ctx context.Context, h journal.Hold, request execution.RequestID,
+) (journal.Execution, error) {
+	answer, err := d.Store.CompleteInteraction(ctx, h, request)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Cancel(ctx context.Context, id execution.ID) (journal.Change, error) {
+	answer, err := d.Store.Cancel(ctx, id)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Pause(ctx context.Context, id execution.ID) (journal.Change, error) {
+	answer, err := d.Store.Pause(ctx, id)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Resume(ctx context.Context, id execution.ID) (journal.Change, error) {
+	answer, err := d.Store.Resume(ctx, id)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Requeue(ctx context.Context, seen journal.Due) (journal.Requeued, error) {
+	answer, err := d.Store.Requeue(ctx, seen)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Expire(ctx context.Context, seen journal.Due) (journal.Requeued, error) {
+	answer, err := d.Store.Expire(ctx, seen)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Postpone(ctx context.Context, seen journal.Due, delay time.Duration) error {
+	_, err := reply(d, struct{}{}, d.Store.Postpone(ctx, seen, delay))
+	return err
+}
+
+func (d *dropping) Purge(ctx context.Context, seen journal.Due) error {
+	_, err := reply(d, struct{}{}, d.Store.Purge(ctx, seen))
+	return err
+}
+
+func (d *dropping) PutDefinition(ctx context.Context, hash string, definition []byte) error {
+	_, err := reply(d, struct{}{}, d.Store.PutDefinition(ctx, hash, definition))
+	return err
+}
