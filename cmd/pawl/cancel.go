@@ -23,7 +23,7 @@ func newCancel(s streams, dial dialer) *cobra.Command {
 			}
 			steered, err := api.Cancel(cmd.Context(), id)
 			if err != nil {
-				return explain(cmd.Context(), api, url, err)
+				return explain(cmd.Context(), url, err)
 			}
 			text := fmt.Sprintf("%s is %s", id, steered.View.State)
 			switch {

@@ -73,7 +73,7 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 	for want, err := range map[string]error{
 		"start it with `pawl dev`":           unreachable,
 		"runtime dependency unavailable":     execution.NewAPIError(execution.Unavailable, "the store did not answer"),
-		"(there are: demo, other)":           execution.NewAPIError(execution.UnknownAgent, "no agent x"),
+		"known are: demo":                    execution.NewAPIError(execution.UnknownAgent, "known are: demo"),
 		"set PAWL_API_KEY":                   execution.NewAPIError(execution.Unauthenticated, "who"),
 		"is http://127.0.0.1:8080 the right": execution.NewAPIError(execution.NotFound, "gone"),
 	} {

@@ -89,10 +89,6 @@ func (f *fakeRemote) Cancel(context.Context, execution.ID) (execution.Steered, e
 	return f.steered, f.err
 }
 
-func (f *fakeRemote) Agents(context.Context) ([]execution.AgentSummary, error) {
-	return []execution.AgentSummary{{ID: "demo"}, {ID: "other"}}, nil
-}
-
 // send puts events into the stream; the first has sequence 1, and each comes 100 ms after the one before.
 func (f *fakeRemote) send(payloads ...execution.Payload) {
 	for i, payload := range payloads {

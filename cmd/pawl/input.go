@@ -88,7 +88,7 @@ func (r *reply) check(hasText bool) error {
 func answer(ctx context.Context, s streams, api remote, url string, id execution.ID, r reply) error {
 	view, err := api.Execution(ctx, id)
 	if err != nil {
-		return explain(ctx, api, url, err)
+		return explain(ctx, url, err)
 	}
 	if view.Interaction == nil && (r.request == "" || r.text == "") {
 		return fail("%s does not wait for a person: it is %s", id, view.State)
@@ -104,7 +104,7 @@ func answer(ctx context.Context, s streams, api remote, url string, id execution
 		OperationID: execution.OperationID(r.operation), Input: input,
 	})
 	if err != nil {
-		return explain(ctx, api, url, err)
+		return explain(ctx, url, err)
 	}
 	return say(s.out, fmt.Sprintf("%s is %s", id, view.State))
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
@@ -18,7 +16,6 @@ type remote interface {
 	Follow(ctx context.Context, id execution.ID, after execution.Sequence) (execution.Stream, error)
 	SubmitInput(ctx context.Context, id execution.ID, input execution.SubmitInput) (execution.View, error)
 	Cancel(ctx context.Context, id execution.ID) (execution.Steered, error)
-	Agents(ctx context.Context) ([]execution.AgentSummary, error)
 }
 
 // dialer makes the remote that the environment names; url is for messages.
@@ -37,12 +34,10 @@ func connect() (remote, string, error) {
 }
 
 // explain says what a person can do about an error of the API.
-func explain(ctx context.Context, api remote, url string, err error) error {
+func explain(ctx context.Context, url string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return &exit{code: exitInterrupted}
-	case errors.Is(err, execution.ErrUnknownAgent):
-		return fail("%w%s", err, knownAgents(ctx, api))
 	case errors.Is(err, execution.ErrUnauthenticated):
 		return fail("%w: set PAWL_API_KEY", err)
 	case errors.Is(err, execution.ErrUnavailable) && !answered(err):
@@ -58,18 +53,6 @@ func explain(ctx context.Context, api remote, url string, err error) error {
 func answered(err error) bool {
 	var problem *execution.APIError
 	return errors.As(err, &problem) && problem.Cause() == nil
-}
-
-func knownAgents(ctx context.Context, api remote) string {
-	agents, err := api.Agents(ctx)
-	if err != nil || len(agents) == 0 {
-		return ""
-	}
-	names := make([]string, len(agents))
-	for i, agent := range agents {
-		names[i] = agent.ID
-	}
-	return fmt.Sprintf(" (there are: %s)", strings.Join(names, ", "))
 }
 
 func parseID(text string) (execution.ID, error) {

@@ -80,7 +80,7 @@ func (a *submission) request(args []string) (execution.CreateRequest, error) {
 func submit(ctx context.Context, s streams, api remote, url string, asked submission, request execution.CreateRequest) error {
 	created, err := api.Create(ctx, asked.key, request)
 	if err != nil {
-		return explain(ctx, api, url, err)
+		return explain(ctx, url, err)
 	}
 	if asked.watch {
 		return watch(ctx, s, api, url, created.View.ID, asked.json)

@@ -66,7 +66,7 @@ func watch(ctx context.Context, s streams, api remote, url string, id execution.
 	w.render.note("%s  (Ctrl-C leaves it running)", id)
 	stream, err := api.Follow(ctx, id, 0)
 	if err != nil {
-		return explain(ctx, api, url, err)
+		return explain(ctx, url, err)
 	}
 	defer func() { _ = stream.Close() }() // nothing more is read from it
 	return w.follow(ctx, pump(ctx, stream))
@@ -138,7 +138,7 @@ func (w *watcher) take(ctx context.Context, got received) (done bool, err error)
 	case got.err != nil && ctx.Err() != nil:
 		return true, w.interrupted()
 	case got.err != nil:
-		return true, explain(ctx, w.api, w.url, got.err)
+		return true, explain(ctx, w.url, got.err)
 	}
 	w.back()
 	if got.item.Frame != nil {
@@ -215,7 +215,7 @@ func (w *watcher) typed(ctx context.Context, line string) error {
 		w.asked = ""
 		return nil
 	default:
-		return explain(ctx, w.api, w.url, err)
+		return explain(ctx, w.url, err)
 	}
 }
 
@@ -285,7 +285,7 @@ func (w *watcher) end(ctx context.Context) error {
 	default: // the log ended before we read it: the view knows
 		view, err := w.api.Execution(ctx, w.id)
 		if err != nil {
-			return explain(ctx, w.api, w.url, err)
+			return explain(ctx, w.url, err)
 		}
 		return exitOf(view)
 	}
