@@ -17,21 +17,24 @@ import (
 )
 
 const (
-	// changedMessage is what scripts publish on an execution's channel; a frame is a JSON object.
 	feedBuffer         = 1024
 	feedHealthInterval = 3 * time.Second
-	unsubscribeTimeout = time.Second
 )
 
 var errFeedClosed = errors.New("the store is closed")
 
 // feed is the one pub/sub connection of a Store, shared by all who follow. Channels come and go with their followers.
+//
+// Two goroutines serve it from the first follower on: wire alone sends SUBSCRIBE and UNSUBSCRIBE, so that a connection
+// that hangs holds up nobody who waits with a deadline; listen hands out what arrives.
 type feed struct {
 	rdb    redis.UniversalClient
 	keys   keyspace
 	logger *slog.Logger
+	work   chan struct{} // capacity 1: topics changed
+	quit   chan struct{}
 
-	mu     sync.Mutex // guards what follows, and keeps SUBSCRIBE and UNSUBSCRIBE in order on the connection
+	mu     sync.Mutex // guards what follows; never held while something is sent
 	pubsub *redis.PubSub
 	topics map[string]*topic
 	closed bool
@@ -40,48 +43,60 @@ type feed struct {
 
 // topic is one channel and its followers.
 type topic struct {
-	confirmed   chan struct{}
+	requested   bool // SUBSCRIBE was sent for it
 	isConfirmed bool
+	confirmed   chan struct{}
 	followers   map[*follower]struct{}
 }
 
 func newFeed(rdb redis.UniversalClient, keys keyspace, logger *slog.Logger) *feed {
-	return &feed{rdb: rdb, keys: keys, logger: logger, topics: make(map[string]*topic)}
+	return &feed{
+		rdb: rdb, keys: keys, logger: logger, topics: make(map[string]*topic),
+		work: make(chan struct{}, 1), quit: make(chan struct{}),
+	}
 }
 
 // follow adds a follower of channel and waits until Redis has confirmed the subscription.
 func (f *feed) follow(ctx context.Context, channel string, deliver func(message string)) (*follower, error) {
 	followed := &follower{feed: f, channel: channel, deliver: deliver}
-	confirmed, err := f.add(ctx, followed)
+	confirmed, err := f.add(followed)
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-confirmed:
 		return followed, nil
+	case <-f.quit:
+		followed.leave()
+		return nil, errFeedClosed
 	case <-ctx.Done():
 		followed.leave()
 		return nil, ctx.Err()
 	}
 }
 
-func (f *feed) add(ctx context.Context, followed *follower) (<-chan struct{}, error) {
+func (f *feed) add(followed *follower) (<-chan struct{}, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return nil, errFeedClosed
 	}
+	f.start()
 	t := f.topics[followed.channel]
 	if t == nil {
-		f.start()
-		if err := f.pubsub.Subscribe(ctx, followed.channel); err != nil && ctx.Err() != nil {
-			return nil, ctx.Err()
-		} // any other error: the connection is replaced, and the channel subscribed with it
 		t = &topic{confirmed: make(chan struct{}), followers: make(map[*follower]struct{})}
 		f.topics[followed.channel] = t
+		f.poke()
 	}
 	t.followers[followed] = struct{}{}
 	return t.confirmed, nil
+}
+
+func (f *feed) poke() {
+	select {
+	case f.work <- struct{}{}:
+	default: // wire has not looked yet
+	}
 }
 
 // start opens the connection with the first follower. The caller holds mu.
@@ -90,25 +105,79 @@ func (f *feed) start() {
 		return
 	}
 	f.pubsub = f.rdb.Subscribe(context.Background()) // no channel yet: nothing is sent
-	messages := f.pubsub.ChannelWithSubscriptions(
-		redis.WithChannelSize(feedBuffer), redis.WithChannelHealthCheckInterval(feedHealthInterval))
-	f.done.Add(1)
-	go func() {
-		defer f.done.Done()
-		for message := range messages {
-			f.receive(message)
-		}
-	}()
+	f.done.Go(func() { f.wire(f.pubsub) })
 }
 
-func (f *feed) receive(message any) {
-	switch message := message.(type) {
-	case *redis.Subscription:
-		if message.Kind == "subscribe" {
-			f.confirm(message.Channel)
+// wire brings the connection's channels to what the topics say.
+func (f *feed) wire(pubsub *redis.PubSub) {
+	sent := make(map[string]bool)
+	listening := false
+	for {
+		select {
+		case <-f.quit:
+			return
+		case <-f.work:
 		}
-	case *redis.Message:
-		f.fanOut(message.Channel, message.Payload)
+		more, fewer := f.differences(sent)
+		ctx := context.Background() // the client's own timeouts bound it
+		if len(more) > 0 {
+			err := pubsub.Subscribe(ctx, more...)
+			f.note("subscribe", err)
+			if !listening { // only now there is something to receive
+				listening = true
+				f.done.Go(func() { f.listen(pubsub) })
+			}
+			for _, channel := range more {
+				sent[channel] = true
+			}
+		}
+		if len(fewer) > 0 {
+			f.note("unsubscribe", pubsub.Unsubscribe(ctx, fewer...))
+			for _, channel := range fewer {
+				delete(sent, channel)
+			}
+		}
+	}
+}
+
+// note logs an error of the connection. It is replaced by go-redis, which then subscribes to all channels anew.
+func (f *feed) note(operation string, err error) {
+	if err != nil {
+		f.logger.Warn("the feed's connection failed and is replaced", "operation", operation, "error", err)
+	}
+}
+
+// differences lists the channels to subscribe and to unsubscribe. A topic that came again is asked for again, so that its
+// followers get a confirmation of their own.
+func (f *feed) differences(sent map[string]bool) (more, fewer []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for channel, t := range f.topics {
+		if !t.requested {
+			t.requested = true
+			more = append(more, channel)
+		}
+	}
+	for channel := range sent {
+		if f.topics[channel] == nil {
+			fewer = append(fewer, channel)
+		}
+	}
+	return more, fewer
+}
+
+func (f *feed) listen(pubsub *redis.PubSub) {
+	messages := pubsub.ChannelWithSubscriptions(
+		redis.WithChannelSize(feedBuffer), redis.WithChannelHealthCheckInterval(feedHealthInterval))
+	for message := range messages {
+		switch message := message.(type) {
+		case *redis.Subscription:
+			if message.Kind == "subscribe" {
+				f.confirm(message.Channel)
+			}
+		case *redis.Message:
+			f.fanOut(message.Channel, message.Payload)
+		}
 	}
 }
 
@@ -141,10 +210,13 @@ func (f *feed) fanOut(channel, message string) {
 
 func (f *feed) close() error {
 	f.mu.Lock()
+	pubsub, closed := f.pubsub, f.closed
 	f.closed = true
-	pubsub := f.pubsub
-	f.pubsub = nil
 	f.mu.Unlock()
+	if closed {
+		return nil
+	}
+	close(f.quit)
 	if pubsub == nil {
 		return nil
 	}
@@ -173,17 +245,9 @@ func (l *follower) leave() {
 		return
 	}
 	delete(t.followers, l)
-	if len(t.followers) > 0 {
-		return
-	}
-	delete(f.topics, l.channel)
-	if f.pubsub == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), unsubscribeTimeout)
-	defer cancel()
-	if err := f.pubsub.Unsubscribe(ctx, l.channel); err != nil {
-		f.logger.Debug("unsubscribe failed; the connection is replaced", "channel", l.channel, "error", err)
+	if len(t.followers) == 0 {
+		delete(f.topics, l.channel)
+		f.poke()
 	}
 }
 

@@ -1,10 +1,10 @@
 -- Purpose: what all scripts share. A script opens the execution, guards, decides on the opened copy with put, event, move
 --   and later, and then saves: save does every write, type-checks every key before the first one, and publishes last.
--- KEYS of a script over one execution: 1 row (hash), 2 events (list), 3 checkpoints (list), 4 tools (hash), 5 inbox (hash),
+-- KEYS: of a script over one execution, 1 row (hash), 2 events (list), 3 checkpoints (list), 4 tools (hash), 5 inbox (hash),
 --   6 receipts (hash), 7 due (zset), 8 handoff (zset), 9 purge (zset). Nine and not eight: one layout for all of them.
 --   Exception to "every key in KEYS": the keys of the row's conversation (hash, :messages list, :waiting zset), of the
 --   execution that follows in it, and the cleanup zset are derived from the row's key, inside the same hash tag.
--- ARGV of every script ends with the tail: canceled event, paused event, settings, now in ms (empty: the server's clock).
+-- ARGV: every script's ends with the tail: canceled event, paused event, settings, now in ms (empty: the server's clock).
 -- Invariant: after open, a row is changed by save alone; 64-bit numbers are strings in keys and replies.
 
 local FIELDS = {

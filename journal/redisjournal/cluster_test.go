@@ -1,0 +1,97 @@
+package redisjournal
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/redistest"
+	"github.com/pawl-run/pawl/journal"
+)
+
+const clusterSlots = 16384
+
+// startCluster forms a Cluster of three masters.
+func startCluster(t *testing.T) *redis.ClusterClient {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var addrs []string
+	var nodes []*redis.Client
+	for range 3 {
+		server := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000")
+		addrs = append(addrs, server.Addr())
+		nodes = append(nodes, server.Client(t))
+	}
+	for i, node := range nodes {
+		first, last := i*clusterSlots/3, (i+1)*clusterSlots/3-1
+		require.NoError(t, node.ClusterAddSlotsRange(ctx, first, last).Err())
+		host, port, err := net.SplitHostPort(addrs[0])
+		require.NoError(t, err)
+		require.NoError(t, node.ClusterMeet(ctx, host, port).Err())
+	}
+	for _, node := range nodes {
+		require.Eventually(t, func() bool {
+			info, err := node.ClusterInfo(ctx).Result()
+			return err == nil && containsAll(info, "cluster_state:ok", "cluster_known_nodes:3", "cluster_size:3")
+		}, 20*time.Second, 20*time.Millisecond)
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+func TestCaseH3_EveryCallStaysInsideASlotOfARealCluster(t *testing.T) {
+	t.Parallel()
+	rdb := startCluster(t)
+	cfg := Config{Prefix: redistest.Prefix()}
+	cfg.SweepLock, cfg.HandoffGrace = -1, time.Millisecond
+	store, err := New(rdb, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for p := range execution.Partition(execution.Partitions) {
+		n := newExecution(p)
+		reserved, err := store.Reserve(ctx, n)
+		require.NoError(t, err)
+		id := reserved.Execution.ID
+		sub, err := store.Follow(ctx, id)
+		require.NoError(t, err)
+		behind := newExecution(p)
+		behind.ConversationID, behind.Request.OnBusy = n.ConversationID, execution.BusyEnqueue
+		_, err = store.Reserve(ctx, behind)
+		require.NoError(t, err)
+		claimed, err := store.Claim(ctx, journal.ClaimRequest{Execution: id, Worker: "w", Nonce: "n", TTL: time.Minute})
+		require.NoError(t, err)
+		changed(t, sub)
+		ended, err := store.Commit(ctx, next(claimed, journal.Then{
+			Kind: journal.ThenEnd, Outcome: &execution.Outcome{Answer: "done"},
+		}))
+		require.NoError(t, err)
+		require.Equal(t, behind.ID, ended.Tasks[0].Execution)
+		require.NoError(t, sub.Close())
+	}
+	open, err := store.OpenExecutions(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, execution.Partitions, open)
+	require.Eventually(t, func() bool {
+		all, err := store.SweepAll(ctx, 10)
+		return err == nil && len(all) == execution.Partitions
+	}, 10*time.Second, 10*time.Millisecond)
+	rows, err := store.Recoverable(ctx, 100)
+	require.NoError(t, err)
+	require.Len(t, rows, execution.Partitions)
+	for i := range 10 {
+		key := fmt.Sprint("key", i)
+		reserved, err := store.Reserve(ctx, keyed(key, "f", elsewhere(key)))
+		require.NoError(t, err)
+		require.True(t, reserved.Created)
+	}
+}

@@ -1,0 +1,158 @@
+package redisjournal
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/redistest"
+	"github.com/pawl-run/pawl/journal"
+)
+
+const signalTimeout = 5 * time.Second
+
+func changed(t *testing.T, sub journal.Subscription) {
+	t.Helper()
+	deadline := time.After(signalTimeout)
+	for {
+		select {
+		case signal, ok := <-sub.Signals():
+			require.True(t, ok)
+			if signal.Frame == nil {
+				return
+			}
+		case <-deadline:
+			t.Fatal("no signal")
+		}
+	}
+}
+
+func TestFollowersOfAnotherStoreSeeEveryChange(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	other, err := New(redistest.Shared(t).Client(t), w.cfg)
+	require.NoError(t, err)
+	id := w.reserve()
+	sub, err := other.Follow(w.ctx(), id)
+	require.NoError(t, err)
+	c := w.claim(id, "n1")
+	changed(t, sub)
+	w.commit(c, journal.Then{Kind: journal.ThenContinue})
+	changed(t, sub)
+	require.NoError(t, w.store.PublishFrame(w.ctx(), id, execution.Frame{Type: execution.FrameTextDelta, Text: "{x}"}))
+	select {
+	case signal := <-sub.Signals():
+		require.Equal(t, "{x}", signal.Frame.Text)
+	case <-time.After(signalTimeout):
+		t.Fatal("no frame")
+	}
+	require.NoError(t, sub.Close())
+	_, open := <-sub.Signals()
+	require.False(t, open)
+	require.NoError(t, sub.Close(), "closing twice is fine")
+	require.NoError(t, other.Close())
+	_, err = other.Follow(w.ctx(), id)
+	require.ErrorIs(t, err, journal.ErrUnavailable)
+}
+
+func TestASlowReceiverLosesFramesAndNeverTheChange(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	id := w.reserve()
+	sub, err := w.store.Follow(w.ctx(), id)
+	require.NoError(t, err)
+	for range 3 * maxQueuedFrames {
+		require.NoError(t, w.store.PublishFrame(w.ctx(), id, execution.Frame{Type: execution.FrameTextDelta, Text: "x"}))
+	}
+	w.claim(id, "n1")
+	changed(t, sub)
+	require.NoError(t, sub.Close())
+}
+
+func TestAfterAReconnectEverybodyIsToldToLook(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := openOn(t, server.Client(t))
+	id := w.reserve()
+	sub, err := w.store.Follow(w.ctx(), id)
+	require.NoError(t, err)
+	require.NoError(t, w.rdb.Do(w.ctx(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
+	changed(t, sub)
+	w.claim(id, "n1")
+	changed(t, sub)
+	require.NoError(t, sub.Close())
+}
+
+func TestTheHolderHearsOfCancelAndPause(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	sub, err := w.store.FollowRequests(w.ctx(), "w1")
+	require.NoError(t, err)
+	id := w.reserve()
+	c := w.claim(id, "n1")
+	hear := func() {
+		select {
+		case got := <-sub.Requests():
+			require.Equal(t, id, got)
+		case <-time.After(signalTimeout):
+			t.Fatal("no request")
+		}
+	}
+	pause, err := w.store.Pause(w.ctx(), id)
+	require.NoError(t, err)
+	require.True(t, pause.Pending)
+	hear()
+	cancel, err := w.store.Cancel(w.ctx(), id)
+	require.NoError(t, err)
+	require.True(t, cancel.Pending)
+	hear()
+	hold := journal.Hold{Execution: id, Fence: c.Fence}
+	requests, err := w.store.Requests(w.ctx(), []journal.Hold{hold, {Execution: id, Fence: "0-x"}, {Execution: "exec_x"}})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Request{
+		{CancelRequested: true, PauseRequested: true}, {Superseded: true}, {Superseded: true},
+	}, requests)
+	require.NoError(t, sub.Close())
+}
+
+func TestFollowGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := openOn(t, server.Client(t))
+	id := execution.NewID(1)
+	server.Pause()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_, err := w.store.Follow(ctx, id)
+	server.Resume()
+	require.ErrorIs(t, err, journal.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	sub, err := w.store.Follow(w.ctx(), id)
+	require.NoError(t, err)
+	require.NoError(t, sub.Close())
+}
+
+func TestManyFollowersShareOneConnection(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := openOn(t, server.Client(t))
+	var subs []journal.Subscription
+	for i := range 100 {
+		sub, err := w.store.Follow(w.ctx(), execution.NewID(execution.Partition(i%4)))
+		require.NoError(t, err)
+		subs = append(subs, sub)
+	}
+	clients, err := w.rdb.Do(w.ctx(), "CLIENT", "LIST", "TYPE", "pubsub").Text()
+	require.NoError(t, err)
+	require.Regexp(t, `^[^\n]+\n$`, clients)
+	for _, sub := range subs {
+		require.NoError(t, sub.Close())
+	}
+	require.Eventually(t, func() bool { // nobody waits for the confirmation of an UNSUBSCRIBE
+		channels, err := w.rdb.PubSubChannels(w.ctx(), w.cfg.Prefix+":feed:*").Result()
+		return err == nil && len(channels) == 0
+	}, signalTimeout, 5*time.Millisecond)
+}

@@ -1,0 +1,63 @@
+package redisjournal
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/internal/redistest"
+	"github.com/pawl-run/pawl/journal"
+	"github.com/pawl-run/pawl/journal/journaltest"
+	"github.com/pawl-run/pawl/journal/memjournal"
+)
+
+// openRedis hands the suite a store on the shared server, whose replies can be lost and whose scripts forgotten.
+func openRedis(t *testing.T, cfg journal.Config) journaltest.Harness {
+	t.Helper()
+	rdb := redistest.Shared(t).Client(t)
+	admin := redistest.Shared(t).Client(t)
+	lose := &losing{}
+	rdb.AddHook(lose)
+	return harness(t, rdb, admin, lose, cfg)
+}
+
+func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.Config) journaltest.Harness {
+	t.Helper()
+	prefix := redistest.Prefix()
+	store, err := New(rdb, Config{Config: cfg, Prefix: prefix})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return journaltest.Harness{
+		Store: store,
+		Dump:  func() map[string]string { return dump(t, admin, prefix) },
+		Indexes: func() map[string]map[string]int64 {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			return scores(ctx, t, admin, prefix)
+		},
+		DropReply: func() { lose.armed.Store(true) },
+		Flush: func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			require.NoError(t, admin.ScriptFlush(ctx).Err())
+		},
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	journaltest.Run(t, openRedis)
+}
+
+func TestDifferential(t *testing.T) {
+	t.Parallel()
+	journaltest.Differential(t, openRedis, func(t *testing.T, cfg journal.Config) journaltest.Harness {
+		t.Helper()
+		store, err := memjournal.New(cfg)
+		require.NoError(t, err)
+		return journaltest.Harness{Store: store, Dump: store.Dump, Indexes: store.Indexes}
+	})
+}
