@@ -3,16 +3,20 @@ package journaltest
 import (
 	"bytes"
 	"encoding/json"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/journal"
 )
 
+// tester is what a comparison needs of a test, rapid's included.
+type tester interface {
+	require.TestingT
+	Helper()
+}
+
 // canonical is a text of a value in which absent and empty are one: two stores may differ in that and in nothing else.
-func canonical(tb testing.TB, value any) string {
-	tb.Helper()
+func canonical(tb tester, value any) string {
 	encoded, err := json.Marshal(value)
 	require.NoError(tb, err)
 	var generic any
@@ -63,7 +67,6 @@ func prune(value any) any {
 }
 
 // rowText is a row as it can be compared.
-func rowText(tb testing.TB, row journal.Execution) string {
-	tb.Helper()
+func rowText(tb tester, row journal.Execution) string {
 	return canonical(tb, row)
 }

@@ -1,10 +1,174 @@
 package journaltest
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
 
 // Differential drives two stores with the same random operations and compares everything that can be observed: answers,
-// refusals, rows, events, checkpoints, messages, ledgers, tasks and sweeps.
+// refusals, rows, events, checkpoints, messages, ledgers, tasks, indexes and sweeps. Ids, nonces and the clock come from
+// the test, so both must give the very same.
+//
+// The operations are random and mostly sensible: several executions, some in one conversation; fences that are current,
+// old or made up; steps and numbers that are right, repeated or wrong; time that stands still or leaps.
 func Differential(t *testing.T, openA, openB Open) {
 	t.Helper()
-	_, _ = openA, openB
+	rapid.Check(t, func(rt *rapid.T) {
+		d := newDifferential(t, rt, openA, openB)
+		for range rapid.IntRange(1, 60).Draw(rt, "operations") {
+			d.step()
+		}
+		d.compareAll()
+	})
 }
+
+// differential is one run.
+type differential struct {
+	t       *rapid.T
+	clock   *Clock
+	a, b    Harness
+	runs    []*run
+	seen    []journal.Due
+	history []operation
+	count   int
+	last    string // what was done last
+}
+
+// run is one execution of a run.
+type run struct {
+	id        execution.ID
+	conv      execution.ConversationID
+	holds     []journal.Hold // newest last; Operation is the last used
+	submitted journal.NewExecution
+}
+
+// operation is one call with its arguments.
+type operation struct {
+	name string
+	call func(s journal.Store) (any, error)
+}
+
+const rounds = time.Minute // bounds one call
+
+func newDifferential(t *testing.T, rt *rapid.T, openA, openB Open) *differential {
+	t.Helper()
+	d := &differential{t: rt, clock: NewClock()}
+	cfg := journal.Config{
+		SweepLock: -1, Now: d.clock.Now, MaxEvents: 30, MaxWaiting: 2, Retention: 10 * time.Minute, LookAgain: time.Hour,
+	}
+	d.a, d.b = openA(t, cfg), openB(t, cfg)
+	return d
+}
+
+// step draws an operation and does it to both stores.
+func (d *differential) step() {
+	kinds := []func(){
+		d.reserve, d.claim, d.claim, d.claim, d.commit, d.commit, d.commit, d.release, d.record, d.record, d.renew,
+		d.numbered, d.numbered, d.input, d.steer, d.steer, d.advance, d.sweep, d.recover, d.recover, d.repeat, d.read,
+	}
+	if len(d.runs) == 0 {
+		d.reserve()
+		return
+	}
+	kinds[rapid.IntRange(0, len(kinds)-1).Draw(d.t, "kind")]()
+}
+
+// do calls both stores and compares.
+func (d *differential) do(name string, call func(s journal.Store) (any, error)) (any, error) {
+	d.last = name
+	a, errA := call(d.a.Store)
+	b, errB := call(d.b.Store)
+	require.Equal(d.t, refusalText(d.t, errA), refusalText(d.t, errB), "%s: %v / %v", name, errA, errB)
+	if errA == nil {
+		require.Equal(d.t, canonical(d.t, a), canonical(d.t, b), "%s: the answers differ", name)
+	}
+	d.history = append(d.history, operation{name, call})
+	d.compareRows()
+	return a, errA
+}
+
+// refusalText is what callers can tell about an error.
+func refusalText(t tester, err error) string {
+	if err == nil {
+		return "none"
+	}
+	var kinds []string
+	for _, sentinel := range []error{
+		journal.ErrNotFound, journal.ErrFenced, journal.ErrConflict, journal.ErrState, journal.ErrConversationBusy,
+		journal.ErrKeyReused, journal.ErrInteractionClosed, journal.ErrLimit, journal.ErrOverloaded, journal.ErrUnavailable,
+	} {
+		if errors.Is(err, sentinel) {
+			kinds = append(kinds, sentinel.Error())
+		}
+	}
+	refused := &journal.ClaimRefused{}
+	if errors.As(err, &refused) {
+		kinds = append(kinds, canonical(t, refused))
+	}
+	if len(kinds) == 0 {
+		kinds = append(kinds, "something else: "+err.Error())
+	}
+	return fmt.Sprint(kinds)
+}
+
+// compareRows compares every row and the indexes.
+func (d *differential) compareRows() {
+	for _, r := range d.runs {
+		ctx, cancel := context.WithTimeout(context.Background(), rounds)
+		a, errA := d.a.Store.Get(ctx, r.id)
+		b, errB := d.b.Store.Get(ctx, r.id)
+		cancel()
+		require.Equal(d.t, refusalText(d.t, errA), refusalText(d.t, errB), "get after %s", d.last)
+		require.Equal(d.t, canonical(d.t, a), canonical(d.t, b), "the rows differ after %s", d.last)
+	}
+	require.Equal(d.t, canonical(d.t, d.a.Indexes()), canonical(d.t, d.b.Indexes()), "the indexes differ after %s", d.last)
+}
+
+// compareAll compares what can be read.
+func (d *differential) compareAll() {
+	for _, r := range d.runs {
+		d.readAll(r)
+	}
+	d.do("open", func(s journal.Store) (any, error) { return s.OpenExecutions(bounded(d.t)) })
+	d.recoverable()
+}
+
+func (d *differential) readAll(r *run) {
+	d.do("events", func(s journal.Store) (any, error) { return s.EventPage(bounded(d.t), r.id, 0, 1000) })
+	d.do("checkpoints", func(s journal.Store) (any, error) { return s.Checkpoints(bounded(d.t), r.id, 0, 1000) })
+	d.do("messages", func(s journal.Store) (any, error) { return s.Messages(bounded(d.t), r.id, 0, 1000) })
+	d.do("ledger", func(s journal.Store) (any, error) { return s.Ledger(bounded(d.t), r.id, calls()) })
+}
+
+// recoverable compares the rows as a set: the order of rows of one score is free.
+func (d *differential) recoverable() {
+	d.do("recoverable", func(s journal.Store) (any, error) {
+		rows, err := s.Recoverable(bounded(d.t), 1000)
+		slices.SortFunc(rows, func(a, b journal.Execution) int {
+			if a.ID < b.ID {
+				return -1
+			}
+			return 1
+		})
+		return rows, err
+	})
+}
+
+// bounded is a context for one call.
+func bounded(t *rapid.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), rounds)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func calls() []execution.CallID { return []execution.CallID{"call_0_0", "call_0_1", "call_1_0"} }

@@ -21,3 +21,9 @@ func TestTheModelIsAJournal(t *testing.T) {
 	t.Parallel()
 	journaltest.Run(t, open)
 }
+
+// The model against itself: what the differential test draws is valid, and the model is deterministic.
+func TestTheModelAgreesWithItself(t *testing.T) {
+	t.Parallel()
+	journaltest.Differential(t, open, open)
+}

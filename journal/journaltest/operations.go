@@ -1,0 +1,211 @@
+package journaltest
+
+import (
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// one draws one of the given values.
+func one[T any](d *differential, label string, values ...T) T {
+	return values[rapid.IntRange(0, len(values)-1).Draw(d.t, label)]
+}
+
+// rarely is true one time in n.
+func (d *differential) rarely(n int, label string) bool {
+	return rapid.IntRange(0, n-1).Draw(d.t, label) == n-1
+}
+
+func (d *differential) number() int {
+	d.count++
+	return d.count
+}
+
+func (d *differential) pick() *run {
+	return d.runs[rapid.IntRange(0, len(d.runs)-1).Draw(d.t, "execution")]
+}
+
+// reserve submits an execution, or one again.
+func (d *differential) reserve() {
+	n := d.number()
+	r := &run{id: testID(thePartition, n), conv: testConversation(thePartition, rapid.IntRange(1, 3).Draw(d.t, "conversation"))}
+	request := execution.CreateRequest{
+		Agent: "demo", OnBusy: one(d, "busy", execution.BusyEnqueue, execution.BusyEnqueue, execution.BusyReject),
+		Priority: one(d, "priority", execution.Priority(""), execution.High),
+	}
+	if d.rarely(5, "scheduled") {
+		request.StartAtMs = d.clock.Ms() + one(d, "start", int64(-5), 1000, 60_000)
+	}
+	r.submitted = journal.NewExecution{
+		ID: r.id, ConversationID: r.conv, Caller: caller(), Request: request, Fingerprint: one(d, "print", "f", "f", "g"),
+		IdempotencyKey: one(d, "key", "", "", "k1", "k2"), Queue: one(d, "queue", "", "", "own"),
+		Deadline: one(d, "deadline", 0, 0, time.Minute), Checkpoint: fmt.Append(nil, "c", n), Node: "run_start",
+		Messages: [][]byte{fmt.Append(nil, "m", n)},
+	}
+	if d.rarely(10, "tenant") {
+		r.submitted.Caller.Tenant = "another"
+	}
+	answer, err := d.do("reserve", func(s journal.Store) (any, error) { return s.Reserve(bounded(d.t), r.submitted) })
+	if err == nil && answer.(journal.Reservation).Created {
+		d.runs = append(d.runs, r)
+	}
+}
+
+// claim claims mostly the step at which the execution stands.
+func (d *differential) claim() {
+	r := d.pick()
+	q := journal.ClaimRequest{
+		Execution: r.id, Worker: one(d, "worker", journal.WorkerID("w1"), "w2"), Nonce: fmt.Sprint("n", d.number()),
+		TTL: ttl, MaxReclaims: one(d, "max", 0, 1, 2), KnownMessages: one(d, "known", 0, 0, 1, 99),
+	}
+	if d.rarely(3, "step given") {
+		step := execution.Step(rapid.IntRange(0, 3).Draw(d.t, "step"))
+		q.Step = &step
+	}
+	if d.rarely(8, "nonce again") && len(r.holds) > 0 {
+		q.Nonce = nonceOf(r.holds[len(r.holds)-1].Fence)
+	}
+	answer, err := d.do("claim", func(s journal.Store) (any, error) {
+		claimed, err := s.Claim(bounded(d.t), q)
+		return claimed, err
+	})
+	if err != nil {
+		return
+	}
+	fence := answer.(journal.Claimed).Fence
+	if len(r.holds) == 0 || r.holds[len(r.holds)-1].Fence != fence {
+		r.holds = append(r.holds, journal.Hold{Execution: r.id, Fence: fence})
+	}
+}
+
+// hold draws a hold: mostly the newest with the next number.
+func (d *differential) hold(r *run) journal.Hold {
+	if len(r.holds) == 0 || d.rarely(15, "made up") {
+		return journal.Hold{Execution: r.id, Fence: "1-made", Operation: 1}
+	}
+	i := len(r.holds) - 1
+	if d.rarely(10, "old fence") {
+		i = rapid.IntRange(0, i).Draw(d.t, "fence")
+	}
+	hold := &r.holds[i]
+	if !d.rarely(12, "number again") {
+		hold.Operation++
+	}
+	return *hold
+}
+
+// row is the execution as the first store has it.
+func (d *differential) row(r *run) journal.Execution {
+	row, err := d.a.Store.Get(bounded(d.t), r.id)
+	if err != nil { // purged
+		return journal.Execution{ID: r.id}
+	}
+	return row
+}
+
+func (d *differential) commit() {
+	r := d.pick()
+	row := d.row(r)
+	q := journal.Commit{
+		Hold: d.hold(r), Step: row.Step, Node: fmt.Sprint("node", row.Step+1), Checkpoint: fmt.Append(nil, "c", d.number()),
+		Usage: execution.Usage{Requests: int64(d.count)}, ReadsHistory: d.rarely(2, "history"), Then: d.then(),
+		Events: d.events(),
+	}
+	if d.rarely(12, "wrong step") {
+		q.Step += one(d, "by", execution.Step(1), ^execution.Step(0))
+	}
+	for range rapid.IntRange(0, 2).Draw(d.t, "messages") {
+		q.Messages = append(q.Messages, fmt.Append(nil, "said", d.number()))
+	}
+	for _, call := range calls() {
+		if d.rarely(3, "planned") {
+			q.Plan = append(q.Plan, journal.Plan{CallID: call, Intent: fmt.Append(nil, "i", d.number())})
+		}
+		if d.rarely(3, "batch") {
+			q.Batch = append(q.Batch, call)
+		}
+	}
+	for _, request := range []execution.RequestID{"r1", "r2"} {
+		if d.rarely(2, "consumed") {
+			q.Consumed = append(q.Consumed, request)
+		}
+	}
+	d.do("commit", func(s journal.Store) (any, error) { return s.Commit(bounded(d.t), q) })
+}
+
+// then draws what follows a commit; some contradict themselves.
+func (d *differential) then() journal.Then {
+	i := d.interaction()
+	return one(
+		d, "then", goOn(), goOn(), goOn(), goOn(),
+		journal.Then{Kind: journal.ThenPark, Interaction: &i}, journal.Then{Kind: journal.ThenPark, Interaction: &i},
+		waitFor(10*time.Second), waitFor(0),
+		journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: i.RequestID},
+		journal.Then{Kind: journal.ThenSuspend, Suspension: policy()},
+		completeWith("done"), failWith("c"), journal.Then{Kind: journal.ThenEnd},
+	)
+}
+
+func (d *differential) interaction() execution.Interaction {
+	i := execution.Interaction{
+		RequestID: one(d, "request", execution.RequestID("r1"), "r2"), Prompt: "why?",
+		Kind:     one(d, "interaction", execution.Approval, execution.Authentication),
+		OnExpiry: one(d, "expiry", "", execution.ExpireFail, execution.ExpireSuspend),
+	}
+	if d.rarely(2, "expires") {
+		i.ExpiresAtMs = d.clock.Ms() + 20_000
+	}
+	return i
+}
+
+func (d *differential) events() []execution.Payload {
+	var events []execution.Payload
+	for range rapid.IntRange(0, 2).Draw(d.t, "events") {
+		events = append(events, warning(fmt.Sprint("w", d.number())))
+	}
+	if d.rarely(25, "foreign event") {
+		events = append(events, execution.ExecutionResumed{})
+	}
+	return events
+}
+
+func (d *differential) release() {
+	r := d.pick()
+	q := journal.Release{Hold: d.hold(r)}
+	one(d, "release", func(*journal.Release) {}, retryAfter(10*time.Second), retryAfter(0), suspendFor)(&q)
+	if d.rarely(2, "unsent") {
+		q.Unsent = calls()
+	}
+	if d.rarely(3, "usage") {
+		q.Usage = &execution.Usage{OutputTokens: int64(d.number())}
+	}
+	d.do("release", func(s journal.Store) (any, error) { return s.Release(bounded(d.t), q) })
+}
+
+func (d *differential) record() {
+	q := journal.Record{Hold: d.hold(d.pick()), State: one(d, "ledger", journal.Started, journal.Done), Events: d.events()}
+	for _, call := range calls() {
+		if d.rarely(2, "call") {
+			q.Calls = append(q.Calls, call)
+		}
+	}
+	if q.State == journal.Done {
+		for range q.Calls {
+			q.Receipts = append(q.Receipts, fmt.Append(nil, "r", d.number()))
+		}
+	}
+	if d.rarely(3, "usage") {
+		q.Usage = &execution.Usage{ToolCalls: int64(d.number())}
+	}
+	d.do("record", func(s journal.Store) (any, error) { return s.Record(bounded(d.t), q) })
+}
+
+func (d *differential) renew() {
+	h := d.hold(d.pick())
+	duration := one(d, "ttl", ttl, ttl, time.Second, 0)
+	d.do("renew", func(s journal.Store) (any, error) { return s.Renew(bounded(d.t), h, duration) })
+}
