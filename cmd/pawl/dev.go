@@ -50,6 +50,7 @@ func devNames() string {
 
 func dev(ctx context.Context, s streams, cfg config.Dev) error {
 	logger := app.NewLogger(s.err, cfg.Log)
+	app.AdoptRedisLog(logger)
 	build := version.Read()
 	logger.InfoContext(ctx, "starting", "program", "dev", "version", build.Version, "revision", build.Revision,
 		"modified", build.Modified, "go", build.Go)

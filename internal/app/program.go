@@ -40,6 +40,7 @@ func Main(p Program, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	logger := NewLogger(stderr, p.Log()).With("program", p.Name)
+	AdoptRedisLog(logger)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/config"
+)
+
+const jobTimeout = 30 * time.Second
+
+// devConfig are the settings of a `pawl dev` on a free port, with short times.
+func devConfig(dir string) config.Dev {
+	return config.Dev{
+		DevStore: config.DevStore{DataDir: dir},
+		Journal: config.Journal{
+			HandoffGrace: time.Second, Retention: time.Hour, CleanupTimeout: time.Second, MaxEvents: 1000,
+		},
+		HTTP: config.HTTP{Addr: "127.0.0.1:0", MaxBody: 1 << 20},
+		Work: config.Work{
+			Concurrency: 10, ClaimTTL: 2 * time.Second, DrainTimeout: 5 * time.Second, MaxReclaims: 5, NodesPerTask: 1,
+		},
+		Reap: config.Reap{ReapInterval: 200 * time.Millisecond},
+	}
+}
+
+// startDev runs dev until stop, which waits for its end.
+func startDev(t *testing.T, cfg config.Dev) (api *client.Client, started Started, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	up, done := make(chan Started, 1), make(chan error, 1)
+	go func() { done <- RunDev(ctx, cfg, quietDeps(), func(s Started) { up <- s }) }()
+	select {
+	case started = <-up:
+	case err := <-done:
+		t.Fatalf("dev ended while it started: %v", err)
+	case <-time.After(jobTimeout):
+		t.Fatal("dev does not start")
+	}
+	api, err := client.New(started.URL, client.Config{})
+	require.NoError(t, err)
+	t.Cleanup(api.Close)
+	return api, started, func() {
+		cancel()
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+		case <-time.After(jobTimeout):
+			t.Fatal("dev does not stop")
+		}
+	}
+}
+
+func awaitState(t *testing.T, api *client.Client, id execution.ID, state execution.State) execution.View {
+	t.Helper()
+	deadline := time.Now().Add(jobTimeout)
+	view, err := api.Execution(t.Context(), id)
+	for err == nil && view.State != state && time.Now().Before(deadline) {
+		view, err = api.Wait(t.Context(), id, view.Version, time.Second)
+	}
+	require.NoError(t, err)
+	require.Equal(t, state, view.State)
+	return view
+}
+
+// runDemo carries the demo job to its end, with a person's answer.
+func runDemo(t *testing.T, api *client.Client) {
+	t.Helper()
+	created, err := api.Create(t.Context(), "", execution.CreateRequest{
+		Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Oslo, please"},
+	})
+	require.NoError(t, err)
+	answerDemo(t, api, created.View.ID)
+}
+
+func answerDemo(t *testing.T, api *client.Client, id execution.ID) {
+	t.Helper()
+	view := awaitState(t, api, id, execution.WaitingForInput)
+	_, err := api.SubmitInput(t.Context(), id, execution.SubmitInput{OperationID: "op-1", Input: execution.Input{
+		Type: execution.ElicitationResponse, RequestID: view.Interaction.RequestID, Text: "yes",
+	}})
+	require.NoError(t, err)
+	require.Equal(t, "Booked.", awaitState(t, api, id, execution.Completed).Outcome.Answer)
+}
+
+func TestRunDev_CarriesTheDemoJobOnAnEmbeddedRedis(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	api, started, stop := startDev(t, devConfig(filepath.Join(t.TempDir(), ".pawl")))
+	require.Contains(t, started.Redis, "WARNING")
+	require.Contains(t, started.Redis, "memory only")
+	require.Equal(t, []string{"demo"}, started.Agents)
+	runDemo(t, api)
+	stop()
+}
+
+func TestRunDev_KeepsExecutionsAcrossARestartOnARedisServerOfItsOwn(t *testing.T) {
+	t.Parallel()
+	cfg := devConfig(filepath.Join(t.TempDir(), ".pawl"))
+	api, started, stop := startDev(t, cfg)
+	require.Contains(t, started.Redis, "redis-server of its own")
+	runDemo(t, api)
+	created, err := api.Create(t.Context(), "", execution.CreateRequest{
+		Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Bergen, please"},
+	})
+	require.NoError(t, err)
+	awaitState(t, api, created.View.ID, execution.WaitingForInput)
+
+	ctx, cancel := context.WithTimeout(t.Context(), jobTimeout)
+	defer cancel()
+	err = RunDev(ctx, cfg, quietDeps(), func(Started) {})
+	require.ErrorContains(t, err, "is used by another `pawl dev`")
+	stop()
+
+	cfg.Addr = strings.TrimPrefix(started.URL, "http://")
+	again, _, stop := startDev(t, cfg)
+	answerDemo(t, again, created.View.ID)
+	stop()
+}
+
+func TestStartRedisServer_EndsWhatAKilledRunLeftBehind(t *testing.T) {
+	t.Parallel()
+	path, err := exec.LookPath("redis-server")
+	require.NoError(t, err)
+	dir, logger := t.TempDir(), slog.New(slog.DiscardHandler)
+	leftover := &redisServer{path: path, dir: dir, logger: logger}
+	require.NoError(t, leftover.start(t.Context()))
+	t.Cleanup(leftover.stop)
+	rdb := redis.NewClient(&redis.Options{Addr: leftover.addr})
+	require.NoError(t, rdb.Set(t.Context(), "kept", "yes", 0).Err())
+	require.NoError(t, rdb.Close())
+
+	server, err := startRedisServer(t.Context(), path, dir, logger)
+	require.NoError(t, err)
+	t.Cleanup(server.stop)
+	select {
+	case <-leftover.done:
+	case <-time.After(jobTimeout):
+		t.Fatal("the leftover still runs")
+	}
+	rdb = redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(server.url, "redis://")})
+	kept, err := rdb.Get(t.Context(), "kept").Result()
+	require.NoError(t, err)
+	require.Equal(t, "yes", kept)
+	require.NoError(t, rdb.Close())
+}
+
+func TestRunDev_EndsWhenItsRedisServerDies(t *testing.T) {
+	t.Parallel()
+	cfg := devConfig(filepath.Join(t.TempDir(), ".pawl"))
+	ended := make(chan struct{})
+	close(ended)
+	err := runThree(t.Context(), cfg, quietDeps().withDefaults(), &devRedis{url: "redis://127.0.0.1:1", ended: ended})
+	require.ErrorContains(t, err, "redis-server ended by itself")
+}
