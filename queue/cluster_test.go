@@ -1,0 +1,110 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/redistest"
+)
+
+// startCluster is a Cluster of three masters.
+func startCluster(tb testing.TB) *redis.ClusterClient {
+	tb.Helper()
+	ctx := context.Background()
+	slots := [][2]int{{0, 5460}, {5461, 10922}, {10923, 16383}}
+	var first *redis.Client
+	var addrs []string
+	for i, span := range slots {
+		server := redistest.Start(tb, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf")
+		node := server.Client(tb)
+		require.NoError(tb, node.Do(ctx, "cluster", "addslotsrange", span[0], span[1]).Err())
+		require.NoError(tb, node.Do(ctx, "cluster", "set-config-epoch", i+1).Err())
+		addrs = append(addrs, server.Addr())
+		if first == nil {
+			first = node
+			continue
+		}
+		host, port, err := net.SplitHostPort(server.Addr())
+		require.NoError(tb, err)
+		require.NoError(tb, first.ClusterMeet(ctx, host, port).Err())
+	}
+	for _, addr := range addrs {
+		node := redis.NewClient(&redis.Options{Addr: addr})
+		require.Eventually(tb, func() bool {
+			info := node.ClusterInfo(ctx).Val()
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3")
+		}, 2*deadline, 20*time.Millisecond)
+		require.NoError(tb, node.Close())
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestCaseH3_EverythingWorksOnACluster(t *testing.T) {
+	t.Parallel()
+	everythingWorks(t, startCluster(t))
+}
+
+// What `pawl dev` falls back on. It proves nothing about Redis.
+func TestTheEmbeddedRedisIsEnoughForDevelopment(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	t.Cleanup(func() { _ = client.Close() })
+	everythingWorks(t, client)
+}
+
+// everythingWorks uses every operation of the package with the default queues.
+func everythingWorks(t *testing.T, rdb redis.UniversalClient) {
+	t.Helper()
+	ctx := context.Background()
+	c, err := NewClient(rdb, ClientConfig{Logger: quiet()})
+	require.NoError(t, err)
+	var tasks []execution.Task
+	for i, queue := range c.queues() {
+		for step := range 20 {
+			tasks = append(tasks, execution.Task{Execution: execution.NewID(execution.Partition(i)), Step: execution.Step(step), Queue: queue})
+		}
+	}
+	require.NoError(t, c.Enqueue(ctx, tasks...))
+	standing, err := c.Standing(ctx, tasks, time.Second)
+	require.NoError(t, err)
+	require.NotContains(t, standing, false)
+
+	var putBacks atomic.Int64
+	runner := newSeen(func(context.Context, execution.Task) error {
+		if putBacks.Add(1) <= 10 {
+			return &execution.PutBack{Err: errors.New("not now")}
+		}
+		return nil
+	})
+	s := startServer(t, rdb, runner, ServerConfig{Logger: quiet(), DrainTimeout: 2 * time.Second})
+	for range len(tasks) + 10 {
+		runner.next(t)
+	}
+	require.Eventually(t, func() bool { return s.Stats().Done == int64(len(tasks)) }, deadline, time.Millisecond)
+	waitIdle(t, s)
+	for i := range 20 {
+		task := execution.Task{Execution: execution.NewID(1), Step: execution.Step(i), Queue: "low-new"}
+		sent := time.Now()
+		require.NoError(t, c.Enqueue(ctx, task))
+		require.Equal(t, task, runner.next(t))
+		require.Less(t, time.Since(sent), 700*time.Millisecond, "woken by a token")
+	}
+	_, err = c.Repair(ctx)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		depths, err := c.Depth(ctx)
+		return err == nil && depths["low-new"] == Depth{} && len(depths) == 7
+	}, deadline, time.Millisecond)
+}
