@@ -25,9 +25,10 @@ type Tasks interface {
 	Repair(ctx context.Context) (int, error)
 }
 
-// allSweeper is a store that sweeps many partitions in one round trip.
+// allSweeper is a store that sweeps all partitions in one round trip. What it found comes back beside the errors of the
+// partitions that did not answer.
 type allSweeper interface {
-	SweepAll(ctx context.Context, partitions []execution.Partition, limit int) ([]journal.Due, error)
+	SweepAll(ctx context.Context, limit int) ([]journal.Due, error)
 }
 
 // Reaper sweeps. It is safe for concurrent use.
@@ -109,9 +110,9 @@ func fullPages(entries []journal.Due, page int) []execution.Partition {
 // sweep reads the due entries of the partitions. A partition that does not answer is left to the next pass.
 func (r *Reaper) sweep(ctx context.Context, partitions []execution.Partition, t *tally) []journal.Due {
 	var entries []journal.Due
-	if all, ok := r.store.(allSweeper); ok {
+	if all, ok := r.store.(allSweeper); ok && len(partitions) == execution.Partitions {
 		var err error
-		if entries, err = all.SweepAll(ctx, partitions, r.cfg.Page); err != nil {
+		if entries, err = all.SweepAll(ctx, r.cfg.Page); err != nil {
 			t.fail(fmt.Errorf("sweep: %w", err))
 		}
 	} else {

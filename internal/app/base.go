@@ -34,7 +34,7 @@ func newBase(ctx context.Context, cfg redisConfig, rules config.Journal, deps De
 	b.store, err = redisjournal.New(rdb, redisjournal.Config{
 		Config: journal.Config{
 			HandoffGrace: rules.HandoffGrace, Retention: rules.Retention, CleanupTimeout: rules.CleanupTimeout,
-			MaxEvents: rules.MaxEvents,
+			MaxEvents: rules.MaxEvents, SweepLock: cfg.sweepLock,
 		},
 		Logger: deps.Logger,
 	})

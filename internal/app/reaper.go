@@ -15,6 +15,9 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 	deps = deps.withDefaults()
 	b, err := newBase(ctx, redisConfig{
 		url: cfg.RedisURL.Reveal(), strict: cfg.Strict, concurrency: reaperConnections, program: "reaper",
+		// Shorter than the shortest wait between two passes: parallel reapers save each other work, and no partition is
+		// left alone for longer than an interval, whoever dies.
+		sweepLock: cfg.ReapInterval / 2,
 	}, cfg.Journal, deps)
 	if err != nil {
 		return err

@@ -26,6 +26,8 @@ type redisConfig struct {
 	concurrency int
 	program     string
 	noChecks    bool
+	// sweepLock is how long a reaper has a partition to itself; 0 where nothing sweeps.
+	sweepLock time.Duration
 }
 
 // connectRedis opens the client, waits until Redis answers, and checks that it is fit to hold executions.
