@@ -22,8 +22,13 @@ import (
 // errReplyLost is what a client sees of a connection that broke after its command was sent.
 var errReplyLost = errors.New("reply lost: " + io.ErrUnexpectedEOF.Error())
 
-// losing is a go-redis hook: once armed, the next script or pipeline is carried out by the server and its reply is lost.
-type losing struct{ armed atomic.Bool }
+// losing is a go-redis hook: once armed, a write is carried out by the server and its reply is lost: the next one, or the
+// one after skip others, or, with last, that which completes the call.
+type losing struct {
+	armed atomic.Bool
+	skip  int
+	last  func(redis.Cmder) bool
+}
 
 func (l *losing) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
@@ -32,10 +37,15 @@ func (l *losing) DialHook(next redis.DialHook) redis.DialHook {
 func (l *losing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, command redis.Cmder) error {
 		err := next(ctx, command)
-		script := strings.HasPrefix(command.Name(), "eval")
-		if redis.HasErrorPrefix(err, "NOSCRIPT") || !script || !l.armed.CompareAndSwap(true, false) {
+		writes := strings.HasPrefix(command.Name(), "eval") || command.Name() == "set" || command.Name() == "setnx"
+		if redis.HasErrorPrefix(err, "NOSCRIPT") || !writes || !l.armed.Load() || l.last != nil && !l.last(command) {
 			return err
 		}
+		if l.skip > 0 {
+			l.skip--
+			return err
+		}
+		l.armed.Store(false)
 		command.SetErr(errReplyLost)
 		return errReplyLost
 	}

@@ -142,7 +142,7 @@ func (f *feed) wire(pubsub *redis.PubSub) {
 
 // note logs an error of the connection. It is replaced by go-redis, which then subscribes to all channels anew.
 func (f *feed) note(operation string, err error) {
-	if err != nil {
+	if err != nil && !errors.Is(err, redis.ErrClosed) {
 		f.logger.Warn("the feed's connection failed and is replaced", "operation", operation, "error", err)
 	}
 }

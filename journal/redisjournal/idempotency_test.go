@@ -142,9 +142,45 @@ func TestCaseH6_AKeyLivesExactlyAsLongAsItsRow(t *testing.T) {
 	require.NoError(t, err)
 	w.now = w.now.Add(169 * time.Hour)
 	w.purgeAll()
-	require.Len(t, look(), 1)
-	require.Empty(t, look())
 	require.Empty(t, dump(t, w.rdb, w.cfg.Prefix), "nothing stays of a purged execution")
+}
+
+func TestAKeyWithoutARowIsDeletedByItsLook(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	n := keyed("k", "f", elsewhere("k"))
+	p := execution.KeyPartition(n.Caller, "k")
+	_, err := w.store.runKeys(w.ctx(), w.store.scripts.reserveKey,
+		[]string{w.store.keys.idempotency(n.Caller, "k"), w.store.keys.purge(p)},
+		string(n.ID), "f", keyMember(n.Caller, "k"), keyLookAfter.Milliseconds())
+	require.NoError(t, err)
+	w.now = w.now.Add(keyLookAfter)
+	found, err := w.store.Sweep(w.ctx(), p, 10)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, journal.ActKey, found[0].Action)
+	require.NoError(t, w.store.Purge(w.ctx(), found[0]))
+	require.Empty(t, dump(t, w.rdb, w.cfg.Prefix))
+}
+
+func TestEveryMoveOfAReservationMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	for move := range 3 { // look, key, row
+		w := open(t)
+		lose := &losing{skip: move}
+		w.rdb.AddHook(lose)
+		n := keyed("k", "f", elsewhere("k"))
+		lose.armed.Store(true)
+		_, err := w.store.Reserve(w.ctx(), n)
+		require.ErrorIs(t, err, journal.ErrUnavailable)
+		again, err := w.store.Reserve(w.ctx(), n)
+		require.NoError(t, err)
+		require.Equal(t, move < 2, again.Created)
+		require.Len(t, again.Tasks, 1)
+		open, err := w.store.OpenExecutions(w.ctx())
+		require.NoError(t, err)
+		require.EqualValues(t, 1, open)
+	}
 }
 
 // purgeAll purges every row that is due for it.

@@ -156,12 +156,33 @@ func (s *Store) Purge(ctx context.Context, seen journal.Due) error {
 	if strings.HasPrefix(seen.Member, keyMemberPrefix) {
 		err = s.purgeKey(ctx, seen)
 	} else {
-		_, err = s.run(ctx, s.scripts.purge, execution.ID(seen.Member), append(seenAs(seen), allowed(journal.MovePurge))...)
+		err = s.purgeRow(ctx, seen)
 	}
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return refusal("purge", seen.Member, err)
 	}
 	return nil
+}
+
+// purgeRow deletes a row, and before it a key that lives in another partition. A row whose key is gone still answers for
+// its id, which is derived from the key; a key that outlived its row would be taken for that of a later one.
+func (s *Store) purgeRow(ctx context.Context, seen journal.Due) error {
+	id, args := execution.ID(seen.Member), append(seenAs(seen), allowed(journal.MovePurge))
+	r, err := newReply(s.run(ctx, s.scripts.purge, id, append(args, "")...))
+	if err != nil || r.text(0) != "key" {
+		return err
+	}
+	scope, key := execution.CallerScope{Tenant: r.text(1), Subject: r.text(2)}, r.text(3)
+	if r.err != nil {
+		return r.err
+	}
+	p := execution.KeyPartition(scope, key)
+	keys := []string{s.keys.idempotency(scope, key), s.keys.purge(p)}
+	if _, err := s.runKeys(ctx, s.scripts.purgeKey, keys, keyMember(scope, key), "", string(id)); err != nil {
+		return err
+	}
+	_, err = s.run(ctx, s.scripts.purge, id, append(args, "1")...)
+	return err
 }
 
 // purgeKey looks whether the row of a key in another partition is there: the key lives as long as its row.

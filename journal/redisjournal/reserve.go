@@ -70,14 +70,18 @@ func (s *Store) reserveHeld(ctx context.Context, n journal.NewExecution, holder 
 	if holder == n.ID {
 		return s.reserveRow(ctx, n, "write")
 	}
-	row, err := s.get(ctx, holder)
+	r, err := newReply(s.run(ctx, s.scripts.get, holder))
 	if err != nil && !errors.Is(scriptError(err), journal.ErrNotFound) {
 		return journal.Reservation{}, err
 	}
-	if err != nil { // its row never came, or is purged: the key is on its way out
+	if err != nil { // its row has yet to come, or never will: the reaper looks at the key
 		return journal.Reservation{}, fmt.Errorf("%w: the idempotency key belongs to %s", journal.ErrConflict, holder)
 	}
-	return journal.Reservation{Execution: row}, nil
+	row, err := decodeRow(r)
+	if err != nil {
+		return journal.Reservation{}, err
+	}
+	return journal.Reservation{Execution: row, Tasks: r.tasks(3)}, r.err
 }
 
 // reserveRow runs the row's script. In mode look it answers without an execution when nothing stands in the way.

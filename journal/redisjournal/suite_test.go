@@ -2,12 +2,14 @@ package redisjournal
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/redistest"
 	"github.com/pawl-run/pawl/journal"
 	"github.com/pawl-run/pawl/journal/journaltest"
@@ -19,9 +21,19 @@ func openRedis(t *testing.T, cfg journal.Config) journaltest.Harness {
 	t.Helper()
 	rdb := redistest.Shared(t).Client(t)
 	admin := redistest.Shared(t).Client(t)
-	lose := &losing{}
+	lose := &losing{last: completes}
 	rdb.AddHook(lose)
 	return harness(t, rdb, admin, lose, cfg)
+}
+
+// completes reports whether the command is the last one of its call: not a look, nor a key that comes or goes before its row.
+func completes(command redis.Cmder) bool {
+	scripts := loadScripts()
+	args := command.Args()
+	if len(args) > 1 && (args[1] == scripts.reserveKey.Hash() || args[1] == scripts.purgeKey.Hash()) {
+		return false
+	}
+	return !slices.Contains(args, any("look"))
 }
 
 func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.Config) journaltest.Harness {
@@ -43,6 +55,17 @@ func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.C
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
 			require.NoError(t, admin.ScriptFlush(ctx).Err())
+		},
+		Corrupt: func(id execution.ID) {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			require.NoError(t, admin.Del(ctx, store.keys.row(id)).Err())
+			require.NoError(t, admin.Set(ctx, store.keys.row(id), "no row", 0).Err())
+		},
+		Orphan: func(id execution.ID) {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			require.NoError(t, admin.Del(ctx, store.keys.row(id)).Err())
 		},
 	}
 }

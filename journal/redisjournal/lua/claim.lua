@@ -45,12 +45,14 @@ if not x.exists then return refuse('NOTFOUND', 'execution') end
 if row.claimNonce == nonce then
   local reason, lines = string.match(row.claimAnswer, '^(%a+)\n(.*)$')
   if reason then return { 'refused', reason, '0', lines } end
-  if live(x) then return granted() end
 end
 if not contains(states, row.state) then return refused('state') end
 if step ~= '' and number(step) < number(row.step) then return refused('stale') end
 if step ~= '' and number(step) > number(row.step) then return refused('ahead') end
-if live(x) then return refused('busy') end
+if live(x) then
+  if row.claimNonce == nonce then return granted() end
+  return refused('busy')
+end
 if number(row.notBeforeMs) > x.now then return refused('early', number(row.notBeforeMs) - x.now) end
 if row.active == '' then return refused('turn') end
 

@@ -1,13 +1,16 @@
 -- Purpose: deletes a terminal execution whose retention has passed, with everything that only it needs.
 -- KEYS: the nine of an execution (lib.lua).
--- ARGV: 1 index, 2 score seen in ms, 3 states of the move, then the tail.
--- Returns: 1 when deleted, else 0.
+-- ARGV: 1 index, 2 score seen in ms, 3 states of the move, 4 a key of another partition is gone (1 or empty), then the tail.
+-- Returns: {1} when deleted, else {0}; {key, tenant, subject, idempotency key} when a key of another partition must go first.
 -- Refuses: nothing: an entry that has moved on is left alone.
--- Invariant: the first write is a ZREM; the conversation goes with its last execution, a key of this partition with its row.
-local index, at, states = unpack(ARGV, 1, 3)
+-- Invariant: the first write is a ZREM; the conversation goes with its last execution; a key goes with its row or before it,
+--   never after it, so that it cannot take the key of a row that came later.
+local index, at, states, key_gone = unpack(ARGV, 1, 4)
 local x = open(tail())
 local row = x.row
-if not x.exists or not due_entry(x, index, at) or not contains(states, row.state) then return 0 end
+if not x.exists or not due_entry(x, index, at) or not contains(states, row.state) then return { '0' } end
+local key = redis.call('HGET', x.key, 'idempotencyKey') or ''
+if key ~= '' and row.keyMember == '' and key_gone == '' then return { 'key', row.tenant, row.subject, key } end
 local talk = conversation(x)
 local left = number(redis.call('HGET', talk, 'executions'))
 
@@ -23,4 +26,4 @@ else
   redis.call('HINCRBY', talk, 'executions', -1)
 end
 redis.call('UNLINK', x.key, x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
-return 1
+return { '1' }

@@ -4,7 +4,9 @@
 -- ARGV: 1 limit, 2 ms the partition is kept to one sweep (0: no lock), 3 known states, then the tail.
 -- Returns: {now in ms, entries as member, index, score, action, step, wake, queue, since in ms}.
 -- Refuses: nothing.
--- Invariant: bounded; one bad record never stops the rest; an entry is removed only when its row does not exist.
+-- Invariant: bounded; one bad record never stops the rest; an entry is removed only when its row does not exist. The lock
+--   is taken by a sweep that came to the end: after a full page the same reaper comes again at once. A ZREM precedes it,
+--   so that a full Redis admits it.
 local limit, lock, states = unpack(ARGV, 1, 3)
 local t = tail()
 local partition = string.match(KEYS[1], '^(.*:)due$')
@@ -31,11 +33,13 @@ local function entry(member, index, score)
   return { member, index, score, what, row.step, text(number(row.wake)), queue, text(number(since)) }
 end
 
-if number(lock) > 0 and not redis.call('SET', KEYS[4], '1', 'NX', 'PX', lock) then return { text(t.now), {} } end
+if number(lock) > 0 and redis.call('EXISTS', KEYS[4]) == 1 then return { text(t.now), {} } end
+local seen = 0
 for i, index in ipairs({ 'due', 'handoff', 'purge' }) do
   local left = number(limit) - #found
   if left > 0 then
     local range = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', text(t.now), 'WITHSCORES', 'LIMIT', 0, left)
+    seen = seen + #range / 2
     for n = 1, #range, 2 do
       local one = entry(range[n], index, range[n + 1])
       if one then
@@ -47,4 +51,8 @@ for i, index in ipairs({ 'due', 'handoff', 'purge' }) do
   end
 end
 for _, one in ipairs(gone) do redis.call('ZREM', one[1], one[2]) end
+if number(lock) > 0 and seen < number(limit) then
+  redis.call('ZREM', KEYS[1], '')
+  redis.call('SET', KEYS[4], '1', 'PX', lock)
+end
 return { text(t.now), found }
