@@ -11,7 +11,8 @@ import (
 // an entry that has moved on is left alone and is no error. Any number of reapers may work at the same time.
 type Recovery interface {
 	// Sweep returns at most limit entries of partition p whose time has come: of due first, then handoff, then purge. It
-	// removes entries whose row is gone. A partition that another reaper swept within the last moment gives none.
+	// removes entries whose row is gone. A partition that was swept to the end within the last moment gives none; after a
+	// full page it may be swept again at once.
 	Sweep(ctx context.Context, p execution.Partition, limit int) ([]Due, error)
 
 	// Requeue makes a step runnable again: its claim ran out, its hand-off passed without a standing task, or its timer

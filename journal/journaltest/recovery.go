@@ -18,7 +18,8 @@ func recoveryClauses() []clause {
 		{name: "nothing due gives nothing", run: sweepNothing},
 		{name: "a sweep is bounded and goes through due, handoff and purge, oldest first", run: sweepOrder},
 		{name: "a sweep says what should be standing, and since when", run: sweepSays},
-		{name: "a partition that was swept within the last moment gives none", run: sweepLocked, config: locked},
+		{name: "a partition that was swept to the end within the last moment gives none", run: sweepLocked, config: locked},
+		{name: "a full page is followed by the next one at once", run: sweepPages, config: locked},
 		{name: "case A13: a claim that ran out is made runnable again, and its fence stays", run: requeueClaim},
 		{name: "case B12: of many reapers that saw the same entry one makes a task", run: requeueOnce},
 		{name: "case A17: the reaper does not ask whether anybody can run it; it only makes it runnable", run: requeueForever},
@@ -97,6 +98,23 @@ func sweepLocked(t *testing.T, b *bench) {
 	b.clock.Advance(time.Hour)
 	require.Len(t, b.sweep(), 1)
 	require.Empty(t, b.sweep())
+}
+
+func sweepPages(t *testing.T, b *bench) {
+	for range 3 {
+		b.reserve()
+	}
+	b.clock.Advance(b.cfg.HandoffGrace)
+	for _, want := range []int{2, 2, 0} { // a page that was full, the rest, and the partition is left alone
+		found, err := b.Store.Sweep(b.ctx(), thePartition, 2)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(found), want)
+		for _, entry := range found {
+			require.NoError(t, b.Store.Postpone(b.ctx(), entry, time.Hour))
+		}
+	}
+	b.clock.Advance(b.cfg.SweepLock)
+	require.Empty(t, b.sweep(), "all three were found")
 }
 
 func requeueClaim(t *testing.T, b *bench) {

@@ -17,11 +17,8 @@ func (s *Store) Sweep(ctx context.Context, p execution.Partition, limit int) ([]
 		return nil, err
 	}
 	defer unlock()
-	if s.cfg.SweepLock > 0 {
-		if s.sweptUntil[p] > now {
-			return nil, nil
-		}
-		s.sweptUntil[p] = now + s.cfg.SweepLock.Milliseconds()
+	if s.cfg.SweepLock > 0 && s.sweptUntil[p] > now {
+		return nil, nil
 	}
 	var found []journal.Due
 	for id, r := range s.rows {
@@ -35,6 +32,9 @@ func (s *Store) Sweep(ctx context.Context, p execution.Partition, limit int) ([]
 				Partition: p, Member: member, Index: indexPurge, AtMs: key.lookAtMs, NowMs: now, Action: journal.ActKey,
 			})
 		}
+	}
+	if len(found) < limit { // after a full page the same reaper comes again at once
+		s.sweptUntil[p] = now + s.cfg.SweepLock.Milliseconds()
 	}
 	slices.SortFunc(found, func(a, b journal.Due) int {
 		return cmp.Or(cmp.Compare(rank(a.Index), rank(b.Index)), cmp.Compare(a.AtMs, b.AtMs), cmp.Compare(a.Member, b.Member))
