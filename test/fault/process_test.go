@@ -56,16 +56,21 @@ func TestCaseB11_AFailedNodeIsNeverRetriedBeforeItsTime(t *testing.T) {
 
 func TestCaseA11_AWorkerIsAnotherOneEachTimeItStarts(t *testing.T) {
 	t.Parallel()
-	stack := harness.New(t, harness.Config{Agents: talker})
-	var known []string
+	stack := harness.New(t, harness.Config{Agents: moody})
+	api := stack.API()
+	known := map[string]bool{}
 	for range 3 {
 		worker := stack.Worker()
-		present := stack.Keys("pawl:worker:*")
-		for _, old := range known {
-			require.NotContains(t, present, old, "an id was used again, or a stopped worker is still present")
-		}
-		require.Len(t, present, 1)
-		known = append(known, present...)
+		view := api.Submit("thinker", "Oslo, please")
+		var name string
+		harness.Eventually(t, endTimeout, "the worker claims", func() bool {
+			name = stack.Holder(view.ID).Worker
+			return name != ""
+		})
+		require.False(t, known[name], "the id of a worker that has ended was used again")
+		require.GreaterOrEqual(t, len(name), 16, "random, no host name or number")
+		known[name] = true
+		api.AwaitState(view.ID, endTimeout, execution.Completed)
 		worker.StopCleanly()
 	}
 }

@@ -44,7 +44,7 @@ func (s *Stack) shortLived() []string {
 		if err != nil {
 			s.tb.Fatalf("expiry of %s: %v", key, err)
 		}
-		if !strings.HasPrefix(key, "pawl:worker:") && ttl > 0 && ttl < time.Minute {
+		if !strings.HasPrefix(key, "pawl:worker:") && ttl >= 0 && ttl < time.Minute {
 			list = append(list, key)
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Stack) NextClaim(id execution.ID, fence string, limit time.Duration) <-
 		defer close(seen)
 		Poll(limit, func() bool {
 			got, err := s.Redis.HGet(context.Background(), RowKey(id), "fenceCounter").Result()
-			if err != nil || got == fence {
+			if err != nil || got == fence || got == "0" && fence == "" {
 				return false
 			}
 			seen <- time.Now()

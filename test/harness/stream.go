@@ -49,7 +49,8 @@ func (a *API) Stream(id execution.ID, after execution.Sequence) *Stream {
 		a.tb.Fatalf("stream: %v", err)
 	}
 	stream := &Stream{tb: a.tb, body: bufio.NewScanner(response.Body), cancel: cancel, close: response.Body.Close}
-	if response.StatusCode != http.StatusOK {
+	// 204, without a body, tells a client that nothing will ever follow.
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNoContent {
 		stream.Cut()
 		a.tb.Fatalf("stream of %s: status %d", id, response.StatusCode)
 	}
