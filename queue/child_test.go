@@ -36,7 +36,7 @@ func runChild() int {
 	if err != nil || server.Start() != nil {
 		return 2
 	}
-	fmt.Println("ready")
+	_, _ = fmt.Fprintln(os.Stdout, "ready")           // a parent that is gone ends the child below
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // ends with the parent
 	server.Shutdown()
 	return 0

@@ -177,6 +177,7 @@ func TestConfigsNameTheFieldThatIsWrong(t *testing.T) {
 		"weight":       {Queues: map[string]int{"a": 0}},
 		"Queues":       {Queues: map[string]int{"a:b": 1}},
 		"NoSuspect":    {Queues: map[string]int{execution.SuspectQueue: 1}},
+		"nothing":      {Queues: map[string]int{}, NoSuspect: true},
 		"Concurrency":  {Concurrency: -1},
 		"DrainTimeout": {DrainTimeout: -1},
 	} {

@@ -53,7 +53,7 @@ func (v *serverView) takePutBack(id string) bool {
 // putBack moves an active task to the end of its queue and wakes one worker, in one round trip.
 func (v *serverView) putBack(ctx context.Context, queue, id string) *redis.Cmd {
 	keys := []string{activeKey(queue), leaseKey(queue), pendingKey(queue), taskKey(queue, id)}
-	pipe := v.UniversalClient.Pipeline()
+	pipe := v.Pipeline()
 	cmd := pipe.Eval(ctx, putBackSource, keys, id, time.Now().UnixNano())
 	pushToken(ctx, pipe, v.listener.prefix, queue)
 	_, _ = pipe.Exec(ctx) // cmd has the error that counts

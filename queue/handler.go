@@ -106,12 +106,15 @@ func (l *lane) handBack(ctx context.Context, id string, back *execution.PutBack)
 	return back
 }
 
-// retryDelay is when Asynq tries again: as the runner asked, else after 1 to 30 s. Asynq cuts the instant to whole
-// seconds, so one is added.
+// retryDelay is when Asynq tries again: as the runner asked, else after 1 to 30 s, and later for what is not ours. Asynq
+// cuts the instant to whole seconds, so one is added to what the runner asked.
 func retryDelay(retried int, err error, _ *asynq.Task) time.Duration {
 	var back *execution.PutBack
 	if errors.As(err, &back) {
 		return back.After + time.Second - time.Millisecond
+	}
+	if errors.Is(err, errForeign) {
+		return 30*time.Second + rand.N(30*time.Second)
 	}
 	limit := min(time.Second<<min(retried, 5), 29*time.Second)
 	return time.Second + rand.N(limit)

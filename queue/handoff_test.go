@@ -25,8 +25,7 @@ func chain(tb testing.TB, w *world, n int, queues map[string]int) []time.Duratio
 	c := w.client(tb)
 	took := make(chan time.Duration, n)
 	var sent time.Time // ordered by the task itself
-	var next func(step int) error
-	next = func(step int) error {
+	next := func(step int) error {
 		sent = time.Now()
 		return c.Enqueue(context.Background(), w.task(step))
 	}

@@ -61,7 +61,7 @@ func between(s, open, closing string) string {
 	return inside
 }
 
-// script is a kind of Asynq script, recognised by its keys: the same for EVALSHA and EVAL.
+// script is a kind of Asynq script, recognized by its keys: the same for EVALSHA and EVAL.
 type script int
 
 const (

@@ -40,7 +40,7 @@ func newLane(
 	}
 	slices.Sort(names)
 	l := &lane{
-		ctx: ctx, runner: runner, waiter: newWaiter(queues), waker: cfg.Waker,
+		ctx: ctx, runner: runner, waiter: newWaiter(ctx, queues), waker: cfg.Waker,
 		slots: make(chan struct{}, concurrency), stats: stats, log: cfg.Logger,
 	}
 	l.listener = newListener(rdb, cfg.Prefix, strings.ToLower(rand.Text()), names, l.waiter, cfg.Logger)
@@ -76,7 +76,7 @@ func (l *lane) start() error {
 // stop releases the wait first: Asynq's Stop returns only when the look under way has.
 func (l *lane) stop() {
 	l.waker.remove(l.waiter)
-	close(l.waiter.stop)
+	l.waiter.end()
 	l.asynq.Stop()
 	l.listener.close(l.ctx)
 }

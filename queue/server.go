@@ -39,7 +39,9 @@ func NewServer(rdb redis.UniversalClient, runner Runner, cfg ServerConfig) (*Ser
 	}
 	ctx, end := context.WithCancelCause(context.Background())
 	s := &Server{stats: &counters{}, end: end}
-	s.lanes = append(s.lanes, newLane(ctx, rdb, runner, s.stats, cfg, cfg.Queues, cfg.Concurrency))
+	if len(cfg.Queues) > 0 {
+		s.lanes = append(s.lanes, newLane(ctx, rdb, runner, s.stats, cfg, cfg.Queues, cfg.Concurrency))
+	}
 	if !cfg.NoSuspect {
 		suspect := map[string]int{execution.SuspectQueue: 1}
 		s.lanes = append(s.lanes, newLane(ctx, rdb, runner, s.stats, cfg, suspect, 1))

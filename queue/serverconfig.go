@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -11,7 +12,7 @@ import (
 
 // ServerConfig configures a Server. The zero value works.
 type ServerConfig struct {
-	// Queues are the queues to serve, with their weights. Default DefaultQueues.
+	// Queues are the queues to serve, with their weights, 1 to 100. Nil is DefaultQueues; none at all leaves the suspect one.
 	Queues map[string]int
 	// NoSuspect leaves the queue "suspect" to other workers. By default it is served beside Queues, one task at a time.
 	NoSuspect bool
@@ -29,8 +30,11 @@ type ServerConfig struct {
 }
 
 func (c *ServerConfig) setDefaults() error {
-	if len(c.Queues) == 0 {
+	if c.Queues == nil {
 		c.Queues = DefaultQueues()
+	}
+	if len(c.Queues) == 0 && c.NoSuspect {
+		return errors.New("queue: config Queues: none, and NoSuspect: nothing would be served")
 	}
 	c.Queues = maps.Clone(c.Queues)
 	for name, weight := range c.Queues {

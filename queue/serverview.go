@@ -32,8 +32,9 @@ type serverView struct {
 	cluster  bool
 
 	// Owned by the one goroutine in which Asynq looks.
-	empty    int // looks without a task since the round began
-	failures int // looks in a row that failed
+	empty    int             // looks without a task since the round began
+	holding  map[string]bool // the round's queues that hold tasks; nil when unknown
+	failures int             // looks in a row that failed
 
 	mu       sync.Mutex
 	putBacks map[string]struct{} // ids that go back to their queue at once; guarded by mu
@@ -59,7 +60,7 @@ func (v *serverView) Eval(ctx context.Context, source string, keys []string, arg
 func (v *serverView) answer(ctx context.Context, keys []string, args []any, to send) *redis.Cmd {
 	switch scriptOf(keys) {
 	case lookScript:
-		return v.look(ctx, keys, args, to)
+		return v.look(keys, args, to)
 	case retryScript, endScript:
 		return v.end(ctx, keys, args, to)
 	case forwardScript:
@@ -73,14 +74,16 @@ func (v *serverView) answer(ctx context.Context, keys []string, args []any, to s
 	}
 }
 
-func (v *serverView) look(ctx context.Context, keys []string, args []any, to send) *redis.Cmd {
+func (v *serverView) look(keys []string, args []any, to send) *redis.Cmd {
+	ctx := v.waiter.ctx // Asynq gives none that would end with the server
 	if v.waiter.stopped() {
 		return none(ctx)
 	}
-	if v.empty == 0 {
-		v.waiter.beginRound()
+	v.survey(ctx)
+	cmd := none(ctx)
+	if v.holding == nil || v.holding[queueOf(keys[0])] {
+		cmd = to(ctx, keys, args)
 	}
-	cmd := to(ctx, keys, args)
 	switch {
 	case !v.nothing(ctx, cmd):
 		return cmd
@@ -91,6 +94,25 @@ func (v *serverView) look(ctx context.Context, keys []string, args []any, to sen
 		v.empty = 0
 		v.stats.emptyRounds.Add(1)
 		return v.idle(ctx, args, to)
+	}
+}
+
+// survey begins a round, and after its first look in vain asks about all queues at once: the looks at those that hold
+// nothing need no round trip.
+func (v *serverView) survey(ctx context.Context) {
+	switch {
+	case v.empty == 0:
+		v.waiter.beginRound()
+		v.holding = nil
+	case v.empty == 1 && len(v.queues) > 2:
+		queues, err := v.backlog(ctx)
+		if err != nil {
+			return // the looks will tell
+		}
+		v.holding = make(map[string]bool, len(queues))
+		for _, queue := range queues {
+			v.holding[queue] = true
+		}
 	}
 }
 
@@ -115,7 +137,9 @@ func (v *serverView) nothing(ctx context.Context, cmd *redis.Cmd) bool {
 	default:
 		v.empty = 0
 		v.waiter.leave()
-		v.failed(err)
+		if !v.waiter.stopped() {
+			v.failed(err)
+		}
 	}
 	return false
 }
@@ -186,7 +210,7 @@ func (v *serverView) search(ctx context.Context, args []any, to send) *redis.Cmd
 			if cmd := v.lookAt(ctx, queue, args, to); !v.nothing(ctx, cmd) {
 				return cmd
 			}
-			if n, err := v.UniversalClient.LLen(ctx, pendingKey(queue)).Result(); err != nil || n == 0 {
+			if n, err := v.LLen(ctx, pendingKey(queue)).Result(); err != nil || n == 0 {
 				break
 			}
 		}
@@ -196,7 +220,7 @@ func (v *serverView) search(ctx context.Context, args []any, to send) *redis.Cmd
 
 // backlog lists the queues that hold tasks and are not paused, in one round trip.
 func (v *serverView) backlog(ctx context.Context) ([]string, error) {
-	pipe := v.UniversalClient.Pipeline()
+	pipe := v.Pipeline()
 	lengths := make([]*redis.IntCmd, len(v.queues))
 	paused := make([]*redis.IntCmd, len(v.queues))
 	for i, queue := range v.queues {

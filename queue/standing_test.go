@@ -38,7 +38,7 @@ func TestStandingTellsWhatWillRunSoon(t *testing.T) {
 	later(tasks[soon], 3*time.Second)
 	later(tasks[late], time.Minute)
 	require.NoError(t, c.Enqueue(ctx, tasks[active]))
-	require.NoError(t, w.rdb.RPopLPush(ctx, pendingKey(w.queue), activeKey(w.queue)).Err())
+	require.NoError(t, w.rdb.LMove(ctx, pendingKey(w.queue), activeKey(w.queue), "RIGHT", "LEFT").Err())
 	require.NoError(t, w.rdb.HSet(ctx, taskKey(w.queue, tasks[active].ID()), "state", "active").Err())
 	require.NoError(t, c.Enqueue(ctx, tasks[pending], tasks[archived]))
 	require.NoError(t, inspector.ArchiveTask(w.queue, tasks[archived].ID()))

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -72,7 +73,9 @@ const (
 type waiter struct {
 	queues map[string]bool // immutable
 	signal chan struct{}   // holds at most one
-	stop   chan struct{}   // closed at the end
+	ctx    context.Context // of the looks; ends with Stop
+	end    context.CancelFunc
+	stop   <-chan struct{} // of ctx
 
 	mu       sync.Mutex
 	phase    phase
@@ -81,12 +84,13 @@ type waiter struct {
 	queue    string // of the wake-up; empty when there were several
 }
 
-func newWaiter(queues map[string]int) *waiter {
+func newWaiter(parent context.Context, queues map[string]int) *waiter {
 	names := make(map[string]bool, len(queues))
 	for name := range queues {
 		names[name] = true
 	}
-	return &waiter{queues: names, signal: make(chan struct{}, 1), stop: make(chan struct{})}
+	ctx, end := context.WithCancel(parent)
+	return &waiter{queues: names, signal: make(chan struct{}, 1), ctx: ctx, end: end, stop: ctx.Done()}
 }
 
 // beginRound forgets earlier wake-ups: they came after their tasks were written, so the looks that follow see them.
