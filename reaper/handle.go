@@ -35,7 +35,7 @@ func (r *Reaper) handle(ctx context.Context, entries []journal.Due, t *tally) {
 	group.SetLimit(workers)
 	for _, f := range findings {
 		group.Go(func() error {
-			if ctx.Err() == nil { // what is left of a stopped pass stays due
+			if ctx.Err() == nil && !t.gone() { // what is left of a pass that is broken off stays due
 				r.handleOne(ctx, f, t)
 			}
 			return nil
@@ -111,6 +111,7 @@ func (r *Reaper) handleOne(ctx context.Context, f finding, t *tally) {
 	default:
 		r.setAside(ctx, f.Due, fmt.Errorf("unknown action %q", f.Action), t)
 	}
+	t.heard(!errors.Is(err, journal.ErrUnavailable))
 	switch {
 	case err == nil:
 	case errors.Is(err, journal.ErrNotFound):

@@ -229,6 +229,20 @@ func TestPass_CaseA10_AStoreThatIsAwayLosesNoEntry(t *testing.T) {
 	require.Empty(t, store.entries)
 }
 
+func TestPass_IsBrokenOffWhenTheWholeStoreIsAway(t *testing.T) {
+	t.Parallel()
+	store := &fakeStore{fail: make(map[string]error)}
+	for i := range 1000 {
+		member := fmt.Sprintf("x%d", i)
+		store.entries = append(store.entries, entry(execution.Partition(i%64), member, journal.ActRequeue))
+		store.fail[member] = journal.ErrUnavailable
+	}
+	report, err := newReaper(t, store, &fakeTasks{}, Config{}).Pass(t.Context())
+	require.ErrorIs(t, err, journal.ErrUnavailable)
+	require.Less(t, report.Errors, int64(maxAway+workers))
+	require.Len(t, store.entries, 1000)
+}
+
 func TestPass_AFullPageIsSweptAgainWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{}

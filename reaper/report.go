@@ -74,6 +74,28 @@ type tally struct {
 	mu     sync.Mutex
 	report Report
 	errs   []error
+	away   int // calls in a row that found no store
+}
+
+// maxAway is after how many calls in a row without an answer the store is taken to be away as a whole. One shard of a
+// cluster that is down leaves answers of the others in between.
+const maxAway = 2 * workers
+
+// heard notes whether the store answered.
+func (t *tally) heard(answered bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.away++
+	if answered {
+		t.away = 0
+	}
+}
+
+// gone reports whether the store is away: what is left would only wait for the same silence.
+func (t *tally) gone() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.away >= maxAway
 }
 
 // maxErrors bounds the errors that one pass keeps; the rest is only counted.

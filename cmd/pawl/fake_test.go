@@ -47,13 +47,6 @@ func (f *fakeRemote) Execution(context.Context, execution.ID) (execution.View, e
 	return f.view, f.err
 }
 
-func (f *fakeRemote) set(view execution.View) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	view.ID = anID
-	f.view = view
-}
-
 func (f *fakeRemote) Follow(context.Context, execution.ID, execution.Sequence) (execution.Stream, error) {
 	if f.followErr != nil {
 		return nil, f.followErr
