@@ -159,7 +159,7 @@ func decodeRow(r *reply) (journal.Execution, error) {
 		UpdatedAtMs:     d.ms("updatedAtMs"),
 		EndedAtMs:       d.ms("endedAtMs"),
 		DeadlineAtMs:    d.ms("deadlineAtMs"),
-		LastSequence:    execution.Sequence(r.number(1)), //nolint:gosec // a length is never negative
+		LastSequence:    execution.Sequence(r.number(1)),
 	}
 	d.blob("request", &row.Request)
 	d.blob("usage", &row.Usage)
@@ -189,11 +189,26 @@ func (d *decoder) parts(row *journal.Execution) {
 	if d.blob("failure", &failure) {
 		row.Failure = &failure
 	}
+	d.claim(row)
+	d.interaction(row)
+}
+
+// claim reads who holds the row, and what is kept of those whose claims ran out.
+func (d *decoder) claim(row *journal.Execution) {
 	if fence := d.text("fence"); fence != "" {
 		row.Claim = &journal.Claim{
 			Worker: journal.WorkerID(d.text("worker")), Fence: journal.Fence(fence), ExpiresAtMs: d.ms("expiresAtMs"),
 		}
 	}
+	if workers := d.text("reclaimWorkers"); workers != "" {
+		for worker := range strings.SplitSeq(workers, "\n") {
+			row.ReclaimWorkers = append(row.ReclaimWorkers, journal.WorkerID(worker))
+		}
+	}
+}
+
+// interaction reads the open question and the delegation.
+func (d *decoder) interaction(row *journal.Execution) {
 	var interaction execution.Interaction
 	if d.blob("interaction", &interaction) {
 		interaction.ExpiresAtMs = d.ms("interactionExpiresAtMs") // the store's clock decides, not the blob
@@ -203,11 +218,6 @@ func (d *decoder) parts(row *journal.Execution) {
 		row.Delegation = &journal.Delegation{
 			LeaseRef: journal.LeaseRef(lease), ExpiresAtSeconds: d.unsigned("delegationExpiresAtSeconds"),
 			Revision: d.unsigned("delegationRevision"), CleanupComplete: d.flag("delegationClean"),
-		}
-	}
-	if workers := d.text("reclaimWorkers"); workers != "" {
-		for worker := range strings.SplitSeq(workers, "\n") {
-			row.ReclaimWorkers = append(row.ReclaimWorkers, journal.WorkerID(worker))
 		}
 	}
 }

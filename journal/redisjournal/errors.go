@@ -49,7 +49,7 @@ func scriptError(err error) error {
 }
 
 // refusal wraps an error with its operation and id: a refusal of the contract as it is, anything else as ErrUnavailable
-// with its cause, so that context errors stay recognisable.
+// with its cause, so that context errors stay recognizable.
 func refusal(operation, id string, err error) error {
 	err = scriptError(err)
 	for _, known := range contractErrors() {

@@ -59,7 +59,7 @@ func newFeed(rdb redis.UniversalClient, keys keyspace, logger *slog.Logger) *fee
 // follow adds a follower of channel and waits until Redis has confirmed the subscription.
 func (f *feed) follow(ctx context.Context, channel string, deliver func(message string)) (*follower, error) {
 	followed := &follower{feed: f, channel: channel, deliver: deliver}
-	confirmed, err := f.add(followed)
+	confirmed, err := f.add(followed) //nolint:contextcheck // the connection outlives the call that opens it
 	if err != nil {
 		return nil, err
 	}

@@ -50,11 +50,11 @@ func (s *Store) eventPage(
 		return journal.EventPage{}, err
 	}
 	page := journal.EventPage{
-		Last:  execution.Sequence(r.number(0)), //nolint:gosec // a length is never negative
+		Last:  execution.Sequence(r.number(0)),
 		State: execution.State(r.text(1)),
 	}
 	for i, entry := range r.texts(2) {
-		event, err := decodeEvent(entry, after+execution.Sequence(i)+1) //nolint:gosec // an index is never negative
+		event, err := decodeEvent(entry, after+execution.Sequence(i)+1)
 		if err != nil {
 			return journal.EventPage{}, err
 		}
@@ -70,7 +70,7 @@ func (s *Store) Checkpoints(ctx context.Context, id execution.ID, from execution
 
 // Messages returns messages of the execution's conversation. See journal.Reader.
 func (s *Store) Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error) {
-	return s.page(ctx, "messages", id, uint64(max(0, from)), limit) //nolint:gosec // not negative
+	return s.page(ctx, "messages", id, uint64(max(0, from)), limit)
 }
 
 func (s *Store) page(ctx context.Context, what string, id execution.ID, from uint64, limit int) ([][]byte, error) {

@@ -87,8 +87,8 @@ func decodeDue(p execution.Partition, now int64, r *reply) journal.Due {
 	due.AtMs = int64(at)
 	if due.Action == journal.ActRequeue || due.Action == journal.ActStanding {
 		due.Task = execution.Task{
-			Execution: execution.ID(due.Member), Step: execution.Step(r.number(4)), //nolint:gosec // never negative
-			Wake: execution.Wake(r.number(5)), Queue: r.text(6), //nolint:gosec // never negative
+			Execution: execution.ID(due.Member), Step: execution.Step(r.number(4)),
+			Wake: execution.Wake(r.number(5)), Queue: r.text(6),
 		}
 	}
 	if err != nil || r.err != nil {

@@ -109,7 +109,7 @@ func (r *reply) row(i int) journal.Execution {
 
 // event reads a stored event and gives it its sequence.
 func (r *reply) event(i int, sequence int64) execution.Event {
-	event, err := decodeEvent(r.text(i), execution.Sequence(sequence)) //nolint:gosec // sequences are never negative
+	event, err := decodeEvent(r.text(i), execution.Sequence(sequence))
 	if err != nil && r.err == nil {
 		r.err = err
 	}

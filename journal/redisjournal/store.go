@@ -26,10 +26,11 @@ type Config struct {
 var validPrefix = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 func (c Config) withDefaults() (Config, error) {
-	var err error
-	if c.Config, err = c.Config.WithDefaults(); err != nil {
+	base, err := c.WithDefaults()
+	if err != nil {
 		return c, err
 	}
+	c.Config = base
 	if c.Prefix == "" {
 		c.Prefix = "pawl"
 	}

@@ -29,7 +29,7 @@ local function contains(list, word) return word ~= '' and string.find(',' .. lis
 -- tail binds the end of ARGV.
 local function tail()
   local n = #ARGV
-  local t = { canceled = ARGV[n - 3], paused = ARGV[n - 2], tasks = {} }
+  local t = { canceled = ARGV[n - 3], paused = ARGV[n - 2], tasks = {}, appended = {} }
   local words = {}
   for word in string.gmatch(ARGV[n - 1], '%S+') do words[#words + 1] = word end
   t.grace, t.retention, t.cleanup = number(words[1]), number(words[2]), number(words[3])
@@ -191,11 +191,14 @@ end
 
 local function conversation(x) return x.partition .. 'conv:' .. x.row.conversation end
 
--- history appends messages to the conversation and notes the range that is the row's own.
+-- history appends messages to the conversation and notes the range that is the row's own. Two rows may append in one
+-- script, when one hands the conversation to the other.
 local function history(x, messages)
   if #messages == 0 then return end
   local key = conversation(x) .. ':messages'
-  local length = redis.call('LLEN', key)
+  local appended = x.tail.appended
+  local length = redis.call('LLEN', key) + (appended[key] or 0)
+  appended[key] = (appended[key] or 0) + #messages
   if x.row.historyStart == '' then put(x, 'historyStart', text(length)) end
   put(x, 'historyEnd', text(length + #messages))
   for _, message in ipairs(messages) do later(x, 'RPUSH', key, message) end

@@ -9,7 +9,7 @@ local limit, bound = unpack(ARGV, 1, 2)
 local t = tail()
 local partition = string.match(KEYS[1], '^(.*:)due$')
 local x = { tail = t, due = KEYS[1], handoff = KEYS[2], purge = KEYS[3], partition = partition, prefix = '' }
-local found = {}
+local found, listed = {}, {}
 
 local function takes(member)
   if redis.call('TYPE', partition .. 'x:' .. member)['ok'] ~= 'hash' then return false end
@@ -24,7 +24,8 @@ local function takes(member)
 end
 
 local function add(member, score)
-  if takes(member) then
+  if not listed[member] and takes(member) then
+    listed[member] = true
     found[#found + 1] = member
     found[#found + 1] = score
   end
