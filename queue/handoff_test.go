@@ -119,6 +119,23 @@ func TestAnIdleServerAsksLittle(t *testing.T) {
 	require.GreaterOrEqual(t, rounds, int64(2), "it looks for itself")
 }
 
+func TestTokensLeftFromABusyTimeCostOneRoundOfLooks(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	runner := newSeen(nil)
+	s := w.start(t, runner, func(cfg *ServerConfig) { cfg.Concurrency, cfg.Waker = 1, nil })
+	tasks := w.tasks(300)
+	require.NoError(t, w.client(t).Enqueue(context.Background(), tasks...))
+	for range tasks {
+		runner.next(t)
+	}
+	require.Eventually(t, func() bool { return w.rdb.LLen(context.Background(), tokenKey(w.prefix, w.queue)).Val() == 0 }, deadline, time.Millisecond)
+	waitIdle(t, s)
+	before := s.Stats().EmptyRounds
+	<-time.After(time.Second) // what is measured is the time
+	require.LessOrEqual(t, s.Stats().EmptyRounds-before, int64(3))
+}
+
 func TestATokenThatComesWhenNoSlotIsFreeIsHandedOn(t *testing.T) {
 	t.Parallel()
 	w := sharedWorld(t)

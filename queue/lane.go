@@ -52,7 +52,7 @@ func newLane(
 	l.asynq = asynq.NewServerFromRedisClient(l.view, asynq.Config{
 		Queues:                   queues,
 		Concurrency:              concurrency,
-		TaskCheckInterval:        time.Nanosecond, // the wait is ours
+		TaskCheckInterval:        time.Millisecond, // the wait is ours; this is what is left of Asynq's
 		DelayedTaskCheckInterval: time.Second,
 		JanitorInterval:          time.Hour, // nothing is retained
 		ShutdownTimeout:          cfg.DrainTimeout,
