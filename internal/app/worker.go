@@ -49,6 +49,10 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 	server := &admin{program: "worker", rdb: b.rdb, facts: b.facts}
 	deps.Logger.InfoContext(ctx, "working", "worker", w.runner.Worker(), "concurrency", cfg.Concurrency,
 		"claimTTL", cfg.ClaimTTL.String(), "queues", w.queues)
+	if !slices.Contains(w.queues, execution.SuspectQueue) {
+		deps.Logger.WarnContext(ctx, "steps that were reclaimed before wait for a worker that serves the queue suspect; "+
+			"this one does not")
+	}
 	// The admin server answers until the drain is over: a probe must not kill a worker that is finishing its steps.
 	adminCtx, endAdmin := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAdmin()

@@ -9,7 +9,10 @@ import (
 	"time"
 )
 
-var queueName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var queueName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// suspectQueue is the queue of steps that were reclaimed before.
+const suspectQueue = "suspect"
 
 func (j *Journal) check() error {
 	return errors.Join(
@@ -48,8 +51,11 @@ func (w *Work) check() error {
 	}
 	for _, queue := range w.Queues {
 		if !queueName.MatchString(queue) {
-			problems = append(problems, fmt.Errorf("PAWL_WORKER_QUEUES: %q is no queue name (a-z 0-9 - _, by comma)", queue))
+			problems = append(problems, fmt.Errorf("PAWL_WORKER_QUEUES: %q is no queue name (A-Z a-z 0-9 . _ -, by comma)", queue))
 		}
+	}
+	if len(w.Queues) == 1 && w.Queues[0] == suspectQueue {
+		problems = append(problems, errors.New("PAWL_WORKER_QUEUES: suspect is served beside another queue: name one more"))
 	}
 	return errors.Join(problems...)
 }

@@ -102,7 +102,7 @@ type Work struct {
 	DrainTimeout time.Duration `envconfig:"PAWL_DRAIN_TIMEOUT" default:"30s" desc:"how long a stopping worker waits for the steps it runs"`
 	MaxReclaims  int           `envconfig:"PAWL_MAX_RECLAIMS" default:"5" desc:"reclaims of one step before its execution is suspended, quarantined"`
 	NodesPerTask int           `envconfig:"PAWL_NODES_PER_TASK" default:"1" desc:"nodes that one task runs; only 1 for now"`
-	Queues       []string      `envconfig:"PAWL_WORKER_QUEUES" desc:"the queues to serve, by comma, such as default or high,suspect; all when empty"`
+	Queues       []string      `envconfig:"PAWL_WORKER_QUEUES" desc:"the queues to serve, by comma, such as high,default,suspect (each with its -new queue); all when empty"`
 }
 
 // Reap configures the reaper.
