@@ -126,17 +126,17 @@ func (m *machine) markStarted(ctx context.Context, calls []*pending) error {
 func (m *machine) runCalls(ctx context.Context, calls []*pending) error {
 	var (
 		wait    sync.WaitGroup
-		mu      sync.Mutex // the receipts of a batch are written one after the other: each carries the usage after it
-		failure error
+		failure error                    // guarded by turn
+		turn    = make(chan struct{}, 1) // receipts are written one by one: each carries the usage after it
 	)
 	for _, p := range calls {
 		wait.Go(func() {
 			m.carryOut(ctx, p)
-			mu.Lock()
-			defer mu.Unlock()
 			if p.result == nil {
 				return
 			}
+			turn <- struct{}{}
+			defer func() { <-turn }()
 			if err := m.receive(ctx, p.entry.intent.Call, *p.result); err != nil && failure == nil {
 				failure = err
 			}
