@@ -34,6 +34,7 @@ func claimClauses() []clause {
 		{name: "from the second reclaim on a step's task is suspect, until the step commits", run: claimSuspect},
 		{name: "the claim brings checkpoint, batch, inbox and, when asked for, the history from there on", run: claimBrings},
 		{name: "a recorded cancel or pause takes effect in the claim", run: claimCarriesOut},
+		{name: "the same nonce repeats what the claim did in place of granting, with its tasks", run: claimCarriedOutAgain},
 		{name: "requests tells cancel, pause and a newer fence for each hold", run: requests},
 		{name: "a claim without time or with a bad nonce is refused", run: claimInvalid},
 	}
@@ -328,6 +329,29 @@ func claimCarriesOut(t *testing.T, b *bench) {
 	require.Equal(t, journal.ClaimPaused, refusal(t, a.tryClaim()).Reason)
 	require.Equal(t, execution.ReasonPaused, a.row().Suspension.Reason)
 	require.False(t, a.row().PauseRequested)
+}
+
+func claimCarriedOutAgain(t *testing.T, b *bench) {
+	a := b.reserve().claim()
+	next := a.follow()
+	a.cancel()
+	q := a.runOut().request()
+	_, err := b.Store.Claim(b.ctx(), q)
+	first := refusal(t, err)
+	require.Equal(t, next.id, first.Tasks[0].Execution)
+	b.unchanged(func() {
+		_, err := b.Store.Claim(b.ctx(), q)
+		require.Equal(t, first, refusal(t, err))
+		require.Equal(t, journal.ClaimState, refusal(t, a.tryClaim()).Reason, "another nonce")
+	})
+
+	a = b.reserve().claim()
+	a.pause()
+	q = a.runOut().request()
+	for range 2 {
+		_, err = b.Store.Claim(b.ctx(), q)
+		require.Equal(t, journal.ClaimPaused, refusal(t, err).Reason)
+	}
 }
 
 func requests(t *testing.T, b *bench) {

@@ -25,7 +25,7 @@ func Differential(t *testing.T, openA, openB Open) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDifferential(t, rt, openA, openB)
-		for n := range rapid.IntRange(1, 60).Draw(rt, "operations") {
+		for n := range rapid.IntRange(1, 120).Draw(rt, "operations") {
 			d.step()
 			if n%indexesEvery == 0 {
 				d.compareIndexes()
@@ -64,6 +64,7 @@ type operation struct {
 
 const (
 	rounds       = time.Minute // bounds one call
+	maxRuns      = 5           // executions of a run
 	indexesEvery = 7           // operations between two looks at the indexes, which cost a scan of all keys
 )
 
@@ -71,23 +72,45 @@ func newDifferential(t *testing.T, rt *rapid.T, openA, openB Open) *differential
 	t.Helper()
 	d := &differential{t: rt, clock: NewClock()}
 	cfg := journal.Config{
-		SweepLock: -1, Now: d.clock.Now, MaxEvents: 30, MaxWaiting: 2, Retention: 10 * time.Minute, LookAgain: time.Hour,
+		SweepLock: -1, Now: d.clock.Now, MaxEvents: one(d, "events kept", 8, 20, 1000), MaxWaiting: 2, Retention: 10 * time.Minute, LookAgain: time.Hour,
 	}
 	d.a, d.b = openA(t, cfg), openB(t, cfg)
 	return d
 }
 
-// step draws an operation and does it to both stores.
+// step draws an operation and does it to both stores: mostly one that makes sense where an execution stands.
 func (d *differential) step() {
-	kinds := []func(){
-		d.reserve, d.claim, d.claim, d.claim, d.commit, d.commit, d.commit, d.release, d.record, d.record, d.renew,
-		d.numbered, d.numbered, d.input, d.steer, d.steer, d.advance, d.sweep, d.recover, d.recover, d.repeat, d.read,
-	}
-	if len(d.runs) == 0 {
+	if len(d.runs) == 0 || len(d.runs) < maxRuns && d.rarely(12, "another execution") {
 		d.reserve()
 		return
 	}
-	kinds[rapid.IntRange(0, len(kinds)-1).Draw(d.t, "kind")]()
+	kinds := []func(*run){
+		d.claim, d.commit, d.release, d.record, d.renew, d.numbered, d.input, d.steer, d.cleanup, d.repeat, d.repeat, d.read, d.reap,
+	}
+	r := d.pick()
+	if !d.rarely(4, "anything") {
+		kinds = d.sensible(r)
+	}
+	kinds[d.below(len(kinds), "kind")](r)
+}
+
+// sensible are operations that move the execution on.
+func (d *differential) sensible(r *run) []func(*run) {
+	row := d.row(r)
+	switch {
+	case row.State == execution.WaitingForInput:
+		return []func(*run){d.input, d.input, d.reap, d.reap, d.steer}
+	case row.State == execution.Suspended:
+		return []func(*run){d.steer, d.steer, d.reap}
+	case row.State == execution.Finalizing:
+		return []func(*run){d.cleanup, d.reap, d.numbered, d.numbered}
+	case row.State.Terminal() || row.State == journal.Gone:
+		return []func(*run){d.reap, d.read, func(*run) { d.reserve() }}
+	case row.Claim == nil || row.Claim.ExpiresAtMs <= d.clock.Ms():
+		return []func(*run){d.claim, d.claim, d.claim, d.reap, d.commit}
+	default:
+		return []func(*run){d.commit, d.commit, d.record, d.record, d.renew, d.numbered, d.release, d.steer, d.reap}
+	}
 }
 
 // do calls both stores and compares.

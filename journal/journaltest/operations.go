@@ -10,15 +10,24 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
+// below draws a number from 0 to n-1, each as likely as the other: rapid's own integers prefer the small ones.
+func (d *differential) below(n int, label string) int {
+	value := 0
+	for i, bit := range rapid.SliceOfN(rapid.Bool(), 9, 9).Draw(d.t, label) {
+		if bit {
+			value += 1 << i
+		}
+	}
+	return value % n
+}
+
 // one draws one of the given values.
 func one[T any](d *differential, label string, values ...T) T {
-	return values[rapid.IntRange(0, len(values)-1).Draw(d.t, label)]
+	return values[d.below(len(values), label)]
 }
 
 // rarely is true one time in n.
-func (d *differential) rarely(n int, label string) bool {
-	return rapid.IntRange(0, n-1).Draw(d.t, label) == n-1
-}
+func (d *differential) rarely(n int, label string) bool { return d.below(n, label) == n-1 }
 
 func (d *differential) number() int {
 	d.count++
@@ -26,13 +35,13 @@ func (d *differential) number() int {
 }
 
 func (d *differential) pick() *run {
-	return d.runs[rapid.IntRange(0, len(d.runs)-1).Draw(d.t, "execution")]
+	return d.runs[d.below(len(d.runs), "execution")]
 }
 
 // reserve submits an execution, or one again.
 func (d *differential) reserve() {
 	n := d.number()
-	r := &run{id: testID(thePartition, n), conv: testConversation(thePartition, rapid.IntRange(1, 3).Draw(d.t, "conversation"))}
+	r := &run{id: testID(thePartition, n), conv: testConversation(thePartition, 1+d.below(3, "conversation"))}
 	request := execution.CreateRequest{
 		Agent: "demo", OnBusy: one(d, "busy", execution.BusyEnqueue, execution.BusyEnqueue, execution.BusyReject),
 		Priority: one(d, "priority", execution.Priority(""), execution.High),
@@ -56,14 +65,16 @@ func (d *differential) reserve() {
 }
 
 // claim claims mostly the step at which the execution stands.
-func (d *differential) claim() {
-	r := d.pick()
+func (d *differential) claim(r *run) {
 	q := journal.ClaimRequest{
 		Execution: r.id, Worker: one(d, "worker", journal.WorkerID("w1"), "w2"), Nonce: fmt.Sprint("n", d.number()),
 		TTL: ttl, MaxReclaims: one(d, "max", 0, 1, 2), KnownMessages: one(d, "known", 0, 0, 1, 99),
 	}
 	if d.rarely(3, "step given") {
-		step := execution.Step(rapid.IntRange(0, 3).Draw(d.t, "step"))
+		step := d.row(r).Step
+		if d.rarely(3, "another step") {
+			step = execution.Step(d.below(4, "step"))
+		}
 		q.Step = &step
 	}
 	if d.rarely(8, "nonce again") && len(r.holds) > 0 {
@@ -89,7 +100,7 @@ func (d *differential) hold(r *run) journal.Hold {
 	}
 	i := len(r.holds) - 1
 	if d.rarely(10, "old fence") {
-		i = rapid.IntRange(0, i).Draw(d.t, "fence")
+		i = d.below(i+1, "fence")
 	}
 	hold := &r.holds[i]
 	if !d.rarely(12, "number again") {
@@ -107,8 +118,7 @@ func (d *differential) row(r *run) journal.Execution {
 	return row
 }
 
-func (d *differential) commit() {
-	r := d.pick()
+func (d *differential) commit(r *run) {
 	row := d.row(r)
 	q := journal.Commit{
 		Hold: d.hold(r), Step: row.Step, Node: fmt.Sprint("node", row.Step+1), Checkpoint: fmt.Append(nil, "c", d.number()),
@@ -118,7 +128,7 @@ func (d *differential) commit() {
 	if d.rarely(12, "wrong step") {
 		q.Step += one(d, "by", execution.Step(1), ^execution.Step(0))
 	}
-	for range rapid.IntRange(0, 2).Draw(d.t, "messages") {
+	for range d.below(3, "messages") {
 		q.Messages = append(q.Messages, fmt.Append(nil, "said", d.number()))
 	}
 	for _, call := range calls() {
@@ -164,7 +174,7 @@ func (d *differential) interaction() execution.Interaction {
 
 func (d *differential) events() []execution.Payload {
 	var events []execution.Payload
-	for range rapid.IntRange(0, 2).Draw(d.t, "events") {
+	for range d.below(3, "events") {
 		events = append(events, warning(fmt.Sprint("w", d.number())))
 	}
 	if d.rarely(25, "foreign event") {
@@ -173,8 +183,7 @@ func (d *differential) events() []execution.Payload {
 	return events
 }
 
-func (d *differential) release() {
-	r := d.pick()
+func (d *differential) release(r *run) {
 	q := journal.Release{Hold: d.hold(r)}
 	one(d, "release", func(*journal.Release) {}, retryAfter(10*time.Second), retryAfter(0), suspendFor)(&q)
 	if d.rarely(2, "unsent") {
@@ -186,8 +195,8 @@ func (d *differential) release() {
 	d.do("release", func(s journal.Store) (any, error) { return s.Release(bounded(d.t), q) })
 }
 
-func (d *differential) record() {
-	q := journal.Record{Hold: d.hold(d.pick()), State: one(d, "ledger", journal.Started, journal.Done), Events: d.events()}
+func (d *differential) record(r *run) {
+	q := journal.Record{Hold: d.hold(r), State: one(d, "ledger", journal.Started, journal.Done), Events: d.events()}
 	for _, call := range calls() {
 		if d.rarely(2, "call") {
 			q.Calls = append(q.Calls, call)
@@ -204,8 +213,8 @@ func (d *differential) record() {
 	d.do("record", func(s journal.Store) (any, error) { return s.Record(bounded(d.t), q) })
 }
 
-func (d *differential) renew() {
-	h := d.hold(d.pick())
+func (d *differential) renew(r *run) {
+	h := d.hold(r)
 	duration := one(d, "ttl", ttl, ttl, time.Second, 0)
 	d.do("renew", func(s journal.Store) (any, error) { return s.Renew(bounded(d.t), h, duration) })
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
 )
@@ -18,13 +16,13 @@ func nonceOf(fence journal.Fence) string {
 }
 
 // numbered draws one of the holder's calls of contract C.
-func (d *differential) numbered() {
-	h := d.hold(d.pick())
+func (d *differential) numbered(r *run) {
+	h := d.hold(r)
 	expected := one(d, "expected", anyState, inRunning, []execution.State{execution.Finalizing}, nil)
 	end := endingIn(one(d, "end", execution.Completed, execution.Failed, execution.Canceled))
 	i := d.interaction()
 	delegation := journal.Delegation{
-		LeaseRef: one(d, "lease", theLease, theLease, "lease-2"), Revision: uint64(rapid.IntRange(0, 3).Draw(d.t, "revision")),
+		LeaseRef: one(d, "lease", theLease, theLease, "lease-2"), Revision: uint64(d.below(4, "revision")),
 	}
 	payload := one(d, "payload", warning("w"), journal.EndingPayload(end), execution.Payload(execution.ExecutionStarted{}))
 	started := journal.Ending{State: execution.Running}
@@ -56,8 +54,7 @@ func (d *differential) numbered() {
 	d.do(op.name, op.call)
 }
 
-func (d *differential) input() {
-	r := d.pick()
+func (d *differential) input(r *run) {
 	input := journal.InteractionInput{
 		OperationID: one(d, "operation", execution.OperationID("o1"), "o2", "o3"),
 		RequestID:   one(d, "request", execution.RequestID("r1"), "r2"), Response: one(d, "response", "yes", "no"),
@@ -69,9 +66,7 @@ func (d *differential) input() {
 }
 
 // steer draws a command of an operator.
-func (d *differential) steer() {
-	r := d.pick()
-	lease := one(d, "lease", theLease, theLease, "lease-2")
+func (d *differential) steer(r *run) {
 	op := one(
 		d, "command",
 		operation{"cancel", func(s journal.Store) (any, error) { return s.Cancel(bounded(d.t), r.id) }},
@@ -80,12 +75,39 @@ func (d *differential) steer() {
 		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id) }},
 		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id) }},
 		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id) }},
-		operation{"cleanup", func(s journal.Store) (any, error) {
-			return s.CompleteDelegationCleanup(bounded(d.t), r.id, lease)
-		}},
 		operation{"requests", func(s journal.Store) (any, error) { return s.Requests(bounded(d.t), r.holds) }},
 	)
 	d.do(op.name, op.call)
+}
+
+func (d *differential) cleanup(r *run) {
+	lease := one(d, "lease", theLease, theLease, "lease-2")
+	d.do("cleanup", func(s journal.Store) (any, error) {
+		return s.CompleteDelegationCleanup(bounded(d.t), r.id, lease)
+	})
+}
+
+// reap lets time pass, mostly until the execution's entry is due, sweeps, and does what the sweep says.
+func (d *differential) reap(r *run) {
+	switch d.below(6, "reap") {
+	case 0:
+		d.advance()
+	case 1:
+		d.recover()
+	default:
+		d.untilDue(r)
+		d.sweep()
+		d.recover()
+	}
+}
+
+// untilDue lets the time of the execution's entry come.
+func (d *differential) untilDue(r *run) {
+	for _, members := range d.b.Indexes() {
+		if at, ok := members[string(r.id)]; ok && at > d.clock.Ms() {
+			d.clock.Advance(time.Duration(at-d.clock.Ms()) * time.Millisecond)
+		}
+	}
 }
 
 func (d *differential) advance() {
@@ -112,7 +134,7 @@ func (d *differential) recover() {
 		d.sweep()
 		return
 	}
-	i := len(d.seen) - 1 - rapid.IntRange(0, min(len(d.seen)-1, 5)).Draw(d.t, "entry")
+	i := len(d.seen) - 1 - d.below(min(len(d.seen)-1, 5)+1, "entry")
 	seen := d.seen[i]
 	action := seen.Action
 	if d.rarely(6, "another action") {
@@ -131,11 +153,11 @@ func (d *differential) recover() {
 }
 
 // repeat sends a call of the last few again, with the very same arguments.
-func (d *differential) repeat() {
+func (d *differential) repeat(*run) {
 	if len(d.history) == 0 {
 		return
 	}
-	i := len(d.history) - 1 - rapid.IntRange(0, min(len(d.history)-1, 6)).Draw(d.t, "earlier")
+	i := len(d.history) - 1 - d.below(min(len(d.history)-1, 6)+1, "earlier")
 	op := d.history[i]
 	if op.name != "reserve" && op.name != "claim" { // those keep books about their answers
 		d.do(op.name+" again", op.call)
@@ -143,7 +165,7 @@ func (d *differential) repeat() {
 }
 
 // read reads one execution.
-func (d *differential) read() {
-	d.readAll(d.pick())
+func (d *differential) read(r *run) {
+	d.readAll(r)
 	d.recoverable()
 }

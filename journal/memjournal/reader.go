@@ -133,7 +133,8 @@ func (r *row) recoverable(nowMs int64) bool {
 	switch r.State {
 	case execution.Queued, execution.Running:
 		parked := r.Wait != nil && r.NotBeforeMs == 0
-		return r.Active && !r.live(nowMs) && r.NotBeforeMs <= nowMs && !parked
+		later := r.index == indexDue && r.atMs > nowMs // a reaper moved the entry on
+		return r.Active && !r.live(nowMs) && r.NotBeforeMs <= nowMs && !parked && !later
 	case execution.Finalizing:
 		return !r.live(nowMs)
 	case execution.WaitingForInput, execution.Suspended:
