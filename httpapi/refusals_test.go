@@ -1,0 +1,246 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// refusal is a request that must be refused.
+type refusal struct {
+	name, method, path, body string
+	headers                  []string
+	status                   int
+	code                     execution.ErrorCode
+	field                    string
+}
+
+const (
+	post     = http.MethodPost
+	get      = http.MethodGet
+	creating = "/v1/executions"
+	message  = `"input": {"type": "user_message", "text": "hello"}`
+)
+
+// bodyRefusals are bodies of a submission that must be refused.
+func bodyRefusals() []refusal {
+	cases := []struct {
+		name, body string
+		code       execution.ErrorCode
+		field      string
+	}{
+		{"an unknown field", `{"agent": "demo", "colour": 1, ` + message + `}`, execution.UnknownField, "colour"},
+		{
+			"an unknown field of a field", `{"agent": "demo", "input": {"type": "user_message", "text": "x", "foo": 1}}`,
+			execution.UnknownField, "input.foo",
+		},
+		{"a name in another case", `{"Agent": "demo", ` + message + `}`, execution.UnknownField, "Agent"},
+		{"a field given twice", `{"agent": "demo", "agent": "other", ` + message + `}`, execution.InvalidRequest, "agent"},
+		{"a wrong type", `{"agent": 7, ` + message + `}`, execution.InvalidRequest, "agent"},
+		{
+			"a wrong type of a field", `{"agent": "demo", "input": {"type": "user_message", "text": ["x"]}}`,
+			execution.InvalidRequest, "input.text",
+		},
+		{"an object for a text", `{"agent": {}, ` + message + `}`, execution.InvalidRequest, "agent"},
+		{"a text for an object", `{"agent": "demo", "input": "hello"}`, execution.InvalidRequest, "input"},
+		{
+			"a wrong type in metadata", `{"agent": "demo", "metadata": {"n": 1}, ` + message + `}`,
+			execution.InvalidRequest, "metadata.n",
+		},
+		{"null", `{"agent": "demo", "conversationId": null, ` + message + `}`, execution.InvalidRequest, "conversationId"},
+		{
+			"a fraction for an integer", `{"agent": "demo", "startAtMs": 1.5, ` + message + `}`,
+			execution.InvalidRequest, "startAtMs",
+		},
+		{
+			"an integer too large", `{"agent": "demo", "startAtMs": 9223372036854775808, ` + message + `}`,
+			execution.InvalidRequest, "startAtMs",
+		},
+		{"no agent", `{` + message + `}`, execution.InvalidRequest, "agent"},
+		{"an empty agent", `{"agent": "", ` + message + `}`, execution.InvalidRequest, "agent"},
+		{"an unknown agent", `{"agent": "nobody", ` + message + `}`, execution.UnknownAgent, "agent"},
+		{"no input", `{"agent": "demo"}`, execution.InvalidRequest, "input.type"},
+		{
+			"an empty text", `{"agent": "demo", "input": {"type": "user_message", "text": ""}}`,
+			execution.InvalidRequest, "input.text",
+		},
+		{"interrupt", `{"agent": "demo", "onBusy": "interrupt", ` + message + `}`, execution.InvalidRequest, "onBusy"},
+		{"broken JSON", `{"agent": "demo", `, execution.InvalidRequest, "body"},
+		{"trailing bytes", validBody + ` {}`, execution.InvalidRequest, "body"},
+		{"an array", `[]`, execution.InvalidRequest, "body"},
+		{"null as a body", `null`, execution.InvalidRequest, "body"},
+		{"no UTF-8", "{\"agent\": \"\xff\", " + message + "}", execution.InvalidRequest, "body"},
+		{"a body of 10,000 nested arrays", strings.Repeat("[", 20_000), execution.InvalidRequest, "body"},
+	}
+	for _, name := range []string{
+		"model", "instructions", "generation", "limits", "outputSchema", "frontendTools", "delegation", "webhook",
+	} {
+		cases = append(cases, struct {
+			name, body string
+			code       execution.ErrorCode
+			field      string
+		}{name + ", which is not built", `{"agent": "demo", "` + name + `": null, ` + message + `}`, execution.UnknownField, name})
+	}
+	list := make([]refusal, 0, len(cases))
+	for _, c := range cases {
+		list = append(list, refusal{c.name, post, creating, c.body, nil, 400, c.code, c.field})
+	}
+	return list
+}
+
+// requestRefusals are requests that must be refused for something else than their body; id is an execution's.
+func requestRefusals(id string) []refusal {
+	one := creating + "/" + id
+	json := func(headers ...string) []string { return headers }
+	const invalid = execution.InvalidRequest
+	return []refusal{
+		{"an empty body", post, creating, "", json("Content-Type: application/json"), 400, invalid, "body"},
+		{
+			"a body of 2 MiB", post, creating, `{"agent": "` + strings.Repeat("x", 2<<20) + `"}`, nil,
+			413, execution.TooLarge, "body",
+		},
+		{
+			"a wrong Content-Type", post, creating, validBody, json("Content-Type: text/plain"),
+			415, execution.UnsupportedMediaType, "Content-Type",
+		},
+		{
+			"another character set", post, creating, validBody, json("Content-Type: application/json; charset=latin1"),
+			415, execution.UnsupportedMediaType, "Content-Type",
+		},
+		{
+			"an encoded body", post, creating, validBody, json("Content-Encoding: gzip"),
+			415, execution.UnsupportedMediaType, "Content-Encoding",
+		},
+		{
+			"a key of 257 characters", post, creating, validBody, json("Idempotency-Key: " + strings.Repeat("k", 257)),
+			400, invalid, "Idempotency-Key",
+		},
+		{"an empty key", post, creating, validBody, json("Idempotency-Key: "), 400, invalid, "Idempotency-Key"},
+		{"a key that does not print", post, creating, validBody, json("Idempotency-Key: a\tb"), 400, invalid, "Idempotency-Key"},
+		{"a parameter of a submission", post, creating + "?dry=1", validBody, nil, 400, execution.UnknownField, "dry"},
+		{"a wrong method", http.MethodDelete, creating, "", nil, 405, execution.MethodNotAllowed, "method"},
+		{"a wrong method of one", http.MethodPut, one, validBody, nil, 405, execution.MethodNotAllowed, "method"},
+		{"a list, which is not built", get, creating, "", nil, 405, execution.MethodNotAllowed, "method"},
+		{"an unknown path", get, "/v2/executions", "", nil, 404, execution.NotFound, "path"},
+		{"pause, which is not built", post, one + "/pause", "", nil, 404, execution.NotFound, "path"},
+		{"a malformed id", get, creating + "/exec_1", "", nil, 400, invalid, "id"},
+		{"a malformed id of events", get, creating + "/exec_1/events", "", nil, 400, invalid, "id"},
+		{"a malformed id of input", post, creating + "/exec_1/input", `{}`, nil, 400, invalid, "id"},
+		{"a malformed id of cancel", post, creating + "/exec%2f1/cancel", "", nil, 400, invalid, "id"},
+		{"an unknown id", get, creating + "/exec_0701ARZ3NDEKTSV4RRFFQ69G5FAV", "", nil, 404, execution.NotFound, "id"},
+		{"a negative after", get, one + "/events?after=-1", "", nil, 400, invalid, "after"},
+		{"no number for after", get, one + "/events?after=NaN", "", nil, 400, invalid, "after"},
+		{"an empty after", get, one + "/events?after=", "", nil, 400, invalid, "after"},
+		{"after twice", get, one + "/events?after=0&after=1", "", nil, 400, invalid, "after"},
+		{"after beyond the log", get, one + "/events?after=7", "", nil, 409, execution.Conflict, "after"},
+		{"a limit of 0", get, one + "/events?limit=0", "", nil, 400, invalid, "limit"},
+		{"no number for limit", get, one + "/events?limit=all", "", nil, 400, invalid, "limit"},
+		{"an unknown parameter", get, one + "/events?afer=1", "", nil, 400, execution.UnknownField, "afer"},
+		{"a query that cannot be decoded", get, one + "/events?after=%zz", "", nil, 400, invalid, "query"},
+		{
+			"Last-Event-ID not a number", get, one + "/events", "", json("Accept: text/event-stream", "Last-Event-ID: x"),
+			400, invalid, "Last-Event-ID",
+		},
+		{
+			"Last-Event-ID not a number of a page", get, one + "/events", "", json("Last-Event-ID: -1"),
+			400, invalid, "Last-Event-ID",
+		},
+		{
+			"a stream beyond the log", get, one + "/events", "", json("Accept: text/event-stream", "Last-Event-ID: 7"),
+			409, execution.Conflict, "after",
+		},
+		{"a limit of a stream", get, one + "/events?limit=5", "", json("Accept: text/event-stream"), 400, invalid, "limit"},
+		{"wait without unit", get, one + "?wait=30", "", nil, 400, invalid, "wait"},
+		{"a negative wait", get, one + "?wait=-1s", "", nil, 400, invalid, "wait"},
+		{"a version without wait", get, one + "?version=1", "", nil, 400, invalid, "version"},
+		{"no number for version", get, one + "?wait=1s&version=x", "", nil, 400, invalid, "version"},
+		{"what is not to be had", get, one, "", json("Accept: text/html"), 406, execution.NotAcceptable, "Accept"},
+		{"a stream of a view", get, one, "", json("Accept: text/event-stream"), 406, execution.NotAcceptable, "Accept"},
+		{
+			"no type at all", get, one + "/events", "", json("Accept: application/json;q=0"),
+			406, execution.NotAcceptable, "Accept",
+		},
+		{"a body of cancel", post, one + "/cancel", `{"reason": "x"}`, nil, 400, execution.UnknownField, "reason"},
+		{
+			"input without operation", post, one + "/input", `{"input": {"type": "elicitation_response"}}`, nil,
+			400, invalid, "operationId",
+		},
+		{
+			"input of a type that is not built", post, one + "/input",
+			`{"operationId": "o", "input": {"type": "tool_result", "requestId": "r", "callId": "c"}}`, nil,
+			400, execution.UnknownField, "input.callId",
+		},
+		{
+			"an edit, which is not built", post, one + "/input", `{"operationId": "o", "input": {"type": "tool_approval",
+			"requestId": "r", "decisions": [{"callId": "c", "decision": "approve"}, {"callId": "d", "arguments": {}}]}}`, nil,
+			400, execution.UnknownField, "input.decisions[1].arguments",
+		},
+		{
+			"an answer of null", post, one + "/input", `{"operationId": "o", "input": {"type": "tool_approval",
+			"requestId": "r", "decisions": [{"callId": "c", "decision": "answer", "answer": null}]}}`, nil,
+			400, invalid, "input.decisions[0].answer",
+		},
+		{
+			"input without a question", post, one + "/input",
+			`{"operationId": "o", "input": {"type": "elicitation_response", "requestId": "r", "text": "x"}}`, nil,
+			409, execution.InteractionClosed, "input.requestId",
+		},
+		{"another host", get, one, "", json("Host: evil.example"), 403, execution.Forbidden, "Host"},
+		{"another host with our name in it", get, one, "", json("Host: 127.0.0.1.evil.example"), 403, execution.Forbidden, "Host"},
+		{"another origin", post, creating, validBody, json("Origin: https://evil.example"), 403, execution.Forbidden, "Origin"},
+		{"an origin without name", post, creating, validBody, json("Origin: null"), 403, execution.Forbidden, "Origin"},
+		{
+			"another port's origin", post, creating, validBody, json("Origin: http://127.0.0.1:1"),
+			403, execution.Forbidden, "Origin",
+		},
+	}
+}
+
+func TestBadInputIsRefusedByFieldAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	store := memory(t)
+	a := serve(t, store)
+	id := string(a.submit().ID)
+	before := store.Dump()
+	for _, r := range append(bodyRefusals(), requestRefusals(id)...) {
+		t.Run(r.name, func(t *testing.T) {
+			got := a.do(r.method, r.path, r.body, r.headers...)
+			refused(t, got, r.status, r.code, r.field)
+			require.Equal(t, before, store.Dump())
+		})
+	}
+}
+
+func TestCaseG2_TooLargeIsRefusedAtTheEdgeAndTheConnectionSurvives(t *testing.T) {
+	t.Parallel()
+	store := memory(t)
+	a := serve(t, store, func(c *httpapiConfig) { c.MaxBody = 1000 })
+	fits := strings.Replace(validBody, "hello", strings.Repeat("x", 1000-len(validBody)+len("hello")), 1)
+	require.Len(t, fits, 1000)
+	require.Equal(t, 202, a.do(post, creating, fits).StatusCode)
+	refused(t, a.do(post, creating, fits+" "), 413, execution.TooLarge, "body")
+	require.Equal(t, 202, a.do(post, creating, validBody).StatusCode)
+}
+
+func TestWrongMethodsNameTheRightOnes(t *testing.T) {
+	t.Parallel()
+	a := serve(t, memory(t))
+	require.Contains(t, a.do(http.MethodDelete, creating, "").Header.Get("Allow"), "POST")
+	require.Contains(t, a.do(post, "/v1/agents", "").Header.Get("Allow"), "GET")
+}
+
+func TestLoopbackNamesAndTheOwnOriginGetIn(t *testing.T) {
+	t.Parallel()
+	a := serve(t, memory(t))
+	for _, host := range []string{"localhost", "localhost:1", "LOCALHOST", "127.0.0.1:99", "[::1]", "[::1]:8080"} {
+		require.Equal(t, 200, a.do(get, "/livez", "", "Host: "+host).StatusCode, host)
+		require.Equal(t, 200, a.do(get, "/livez", "", "Host: "+host, "Origin: http://"+host).StatusCode, host)
+	}
+	for _, host := range []string{"0.0.0.0", "example.org", "localhost.example.org", "10.0.0.1:8080", "[::1].example.org"} {
+		require.Equal(t, 403, a.do(get, "/livez", "", "Host: "+host).StatusCode, host)
+	}
+}
