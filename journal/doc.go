@@ -14,6 +14,27 @@
 //   - The store's clock is the only clock: callers pass durations.
 //   - Payloads (checkpoints, messages, ledger entries, inbox entries, definitions) are opaque bytes.
 //
+// # What a client can see
+//
+// Version counts the changes a client can see, and UpdatedAtMs moves with it: every write raises it by one, except a
+// claim that is not the first, a renew, a record of started marks, and the reaper's writes that only move an entry or
+// raise the wake number. A call that changes nothing, or repeats one, raises nothing. When an execution ends, the one
+// whose turn comes in its conversation is raised as well.
+//
+// # Order of refusals
+//
+// A holder's call is refused, in this order: arguments that contradict themselves (ErrConflict), no such row
+// (ErrNotFound), another fence (ErrFenced), a number that is not the next (ErrConflict), the state (ErrState), what is
+// stored (ErrConflict), a bound (ErrLimit). A repeat is answered before the fence is looked at; a repeated renew only
+// while its fence is the current one. A claim asks for state, step, live claim, not-before and turn; then a recorded
+// cancel or pause takes effect, then quarantine.
+//
+// # Bounds of the log
+//
+// Config.MaxEvents bounds what holders write by themselves: commits that do not end the execution, records, appended
+// events, interactions. Events of claims, commands, retries and endings are always written: the state moves, so its event
+// must.
+//
 // The package must not know agents, HTTP, Asynq or how a node works. Two implementations satisfy it under one
 // conformance suite (journaltest): memjournal, the model, and redisjournal, the real one.
 package journal

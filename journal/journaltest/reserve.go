@@ -17,7 +17,7 @@ func reserveClauses() []clause {
 	return []clause{
 		{name: "contract C, NewJournalExecution and JournalExecution: the row is what was submitted", run: reserveRow},
 		{name: "contract C, reserve: row, checkpoint 0, first event and entry are there at once", run: reserveWhole},
-		{name: "contract C, reserve: the same key and request give the existing row, whatever its state", run: reserveAgain},
+		{name: "contract C, reserve and JournalReservation: the same key and request give the existing row, whatever its state", run: reserveAgain},
 		{name: "contract C, reserve: the same key and another request is refused", run: reserveOther},
 		{name: "contract C, reserve: another caller's equal key is another key", run: reserveCaller},
 		{name: "case A1: 50 concurrent reservations with one key make one execution", run: reserveConcurrently},
