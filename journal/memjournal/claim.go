@@ -25,6 +25,9 @@ func (s *Store) Claim(ctx context.Context, q journal.ClaimRequest) (journal.Clai
 	if err != nil {
 		return journal.Claimed{}, fail("claim", q.Execution, err)
 	}
+	if r.carried.nonce == q.Nonce { // the very same nonce: the reply was lost
+		return journal.Claimed{}, fail("claim", q.Execution, r.carried.refused)
+	}
 	refused := refuseClaim(r, q, now)
 	if refused == nil && r.live(now) { // the very same nonce: the reply was lost
 		return s.claimed(r, q, now), nil
@@ -83,6 +86,7 @@ func (s *Store) carryOut(r *row, q journal.ClaimRequest, nowMs int64) *journal.C
 	default:
 		return nil
 	}
+	r.carried = carried{q.Nonce, refused}
 	r.touch(nowMs)
 	s.feed.changed(r.ID)
 	return refused
@@ -101,6 +105,7 @@ func (s *Store) grant(r *row, q journal.ClaimRequest, nowMs int64) {
 		r.write(nowMs, journal.ReclaimedWarning())
 	}
 	r.counter++
+	r.carried = carried{}
 	r.Claim = &journal.Claim{
 		Worker: q.Worker, Fence: journal.Fence(fmt.Sprintf("%d-%s", r.counter, q.Nonce)),
 		ExpiresAtMs: nowMs + q.TTL.Milliseconds(),

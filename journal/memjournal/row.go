@@ -35,6 +35,7 @@ type row struct {
 	counter    uint64 // of fences
 	reclaimed  bool   // the current claim was taken after another one had run out
 	lastCall   lastCall
+	carried    carried
 	lastCommit lastCommit
 
 	index      string // the one index that holds its entry
@@ -48,6 +49,12 @@ type row struct {
 type storedEvent struct {
 	atMs    int64
 	payload []byte
+}
+
+// carried is what the last claim did in place of being granted, for a repeat after a lost reply.
+type carried struct {
+	nonce   string
+	refused *journal.ClaimRefused
 }
 
 // lastCall is the last numbered call of a holder and its answer, for a repeat after a lost reply.
