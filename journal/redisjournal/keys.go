@@ -69,7 +69,7 @@ func (k keyspace) member(p execution.Partition, member string) string {
 	return k.partition(p) + "x:" + member
 }
 
-// lock is a string that keeps a partition to one sweep at a time.
+// lock is a string: until when (ms) a partition that was swept to the end is left alone.
 func (k keyspace) lock(p execution.Partition) string { return k.partition(p) + "sweep" }
 
 // conversation is a hash; messages, a list, and waiting, a zset, stand beside it.

@@ -21,7 +21,7 @@ local KIND = {
   HSET = 'hash', HDEL = 'hash', HINCRBY = 'hash', RPUSH = 'list', ZADD = 'zset', ZREM = 'zset',
 }
 
-local function number(text) return tonumber(text) or 0 end
+local function number(text) return tonumber(text or '') or 0 end
 local function text(value) return string.format('%.0f', value) end
 local function refuse(code, detail) return redis.error_reply(code .. ' ' .. detail) end
 local function contains(list, word) return word ~= '' and string.find(',' .. list .. ',', ',' .. word .. ',', 1, true) ~= nil end

@@ -1,12 +1,12 @@
 -- Purpose: lists the entries of a partition whose time has come: of due first, then handoff, then purge.
 -- KEYS: 1 due (zset), 2 handoff (zset), 3 purge (zset), 4 lock (string). Exception: the rows of the entries are derived, in
 --   the same hash tag.
--- ARGV: 1 limit, 2 ms the partition is kept to one sweep (0: no lock), 3 known states, then the tail.
+-- ARGV: 1 limit, 2 ms a partition that was swept to the end is left alone (0: no lock), 3 known states, then the tail.
 -- Returns: {now in ms, entries as member, index, score, action, step, wake, queue, since in ms}.
 -- Refuses: nothing.
 -- Invariant: bounded; one bad record never stops the rest; an entry is removed only when its row does not exist. The lock
---   is taken by a sweep that came to the end: after a full page the same reaper comes again at once. A ZREM precedes it,
---   so that a full Redis admits it.
+--   is taken by a sweep that came to the end: after a full page the same reaper comes again at once. It holds the instant
+--   of its end, so that the clock of the script decides. A ZREM precedes it, so that a full Redis admits it.
 local limit, lock, states = unpack(ARGV, 1, 3)
 local t = tail()
 local partition = string.match(KEYS[1], '^(.*:)due$')
@@ -33,7 +33,8 @@ local function entry(member, index, score)
   return { member, index, score, what, row.step, text(number(row.wake)), queue, text(number(since)) }
 end
 
-if number(lock) > 0 and redis.call('EXISTS', KEYS[4]) == 1 then return { text(t.now), {} } end
+local locks = number(lock) > 0
+if locks and number(redis.call('GET', KEYS[4])) > t.now then return { text(t.now), {} } end
 local seen = 0
 for i, index in ipairs({ 'due', 'handoff', 'purge' }) do
   local left = number(limit) - #found
@@ -51,8 +52,8 @@ for i, index in ipairs({ 'due', 'handoff', 'purge' }) do
   end
 end
 for _, one in ipairs(gone) do redis.call('ZREM', one[1], one[2]) end
-if number(lock) > 0 and seen < number(limit) then
+if locks and seen < number(limit) then
   redis.call('ZREM', KEYS[1], '')
-  redis.call('SET', KEYS[4], '1', 'PX', lock)
+  redis.call('SET', KEYS[4], text(t.now + number(lock)), 'PX', lock)
 end
 return { text(t.now), found }
