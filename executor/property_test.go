@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,12 +65,21 @@ func TestRandomAgentsReachTheirEndWhateverDies(t *testing.T) {
 
 // life is one worker's life: it dies at a call to the store, and then nothing it does has an effect.
 type life struct {
+	mu    sync.Mutex // guards all below
 	dead  bool
 	death *death // nil: it lives on
 	calls int
 }
 
+func (l *life) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
+}
+
 func (l *life) step(before bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.dead {
 		return journal.ErrFenced
 	}
@@ -95,7 +105,7 @@ type mortalQueue struct {
 }
 
 func (q mortalQueue) Enqueue(ctx context.Context, tasks ...execution.Task) error {
-	if q.life.dead {
+	if q.life.over() {
 		return nil
 	}
 	return q.queue.Enqueue(ctx, tasks...)
@@ -103,18 +113,22 @@ func (q mortalQueue) Enqueue(ctx context.Context, tasks ...execution.Task) error
 
 // outside is the world the tools act on; it outlives every worker.
 type outside struct {
+	life *life
+
+	mu      sync.Mutex        // guards all below
 	effects map[string]int    // by effect id
 	calls   map[string]string // effect id by call id
 	flaws   map[string]int
-	life    *life
 	problem string
 }
 
 func (o *outside) call(name string) func(context.Context, local.Invocation) (local.Answer, error) {
 	return func(ctx context.Context, call local.Invocation) (local.Answer, error) {
-		if o.life.dead {
+		if o.life.over() {
 			return local.Answer{}, &local.Error{Kind: local.Transient, Code: "dead"}
 		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
 		if o.flaws[name] > 0 {
 			o.flaws[name]--
 			return local.Answer{}, &local.Error{Kind: local.Transient, Code: "refused"}
@@ -133,6 +147,8 @@ func (o *outside) call(name string) func(context.Context, local.Invocation) (loc
 }
 
 func (o *outside) probe(_ context.Context, call local.Invocation) (local.ProbeResult, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.effects[call.EffectID] == 0 {
 		return local.ProbeResult{State: local.ProbeAbsent}, nil
 	}
@@ -150,7 +166,7 @@ func (o *outside) kit(p plan) *local.Kit {
 	probed.probe = o.probe
 	return &local.Kit{
 		Model: fakeModel(func(_ context.Context, request local.ModelRequest) (local.ModelResponse, error) {
-			if o.life.dead {
+			if o.life.over() {
 				return local.ModelResponse{}, &local.Error{Kind: local.Transient, Code: "dead"}
 			}
 			if !slices.EqualFunc(repair(request.Messages), request.Messages, sameMessage) {
@@ -221,7 +237,7 @@ func simulate(t *testing.T, p plan) string {
 			continue
 		}
 		_ = w.durable.Run(t.Context(), task) // a dead worker's answer reaches nobody
-		if o.life.dead {
+		if o.life.over() {
 			born()
 		}
 	}
