@@ -16,7 +16,7 @@ func logClauses() []clause {
 		{name: "contract C, append_event: a repeat with its operation number is written once", run: appendOnce},
 		{name: "contract C, append_event: an event that belongs to a change of state is refused", run: appendForeign},
 		{name: "contract C, append_event: a full log is refused and the terminal event still fits", run: appendFull, config: small},
-		{name: "a commit that would fill the log is refused as a whole, and one that ends is not", run: commitFull, config: small},
+		{name: "a commit that would fill the log is refused as a whole; one that ends, or writes no event, is not", run: commitFull, config: small},
 		{name: "contract C, events: after is exclusive, ascending, limited", run: readAfter},
 		{name: "a page says where the log ends and where the execution stands", run: readPage},
 		{name: "operation numbers only grow; a number of another method is refused", run: operationNumbers},
@@ -113,6 +113,17 @@ func commitFull(t *testing.T, b *bench) {
 		_, err = b.Store.Record(b.ctx(), record)
 		require.ErrorIs(t, err, journal.ErrLimit)
 	})
+	for range 9 { // the events of commands are always written
+		a.release()
+		a.pause()
+		a.resume()
+		a.claim()
+	}
+	record := receiptOf(a.hold)
+	record.Events = nil
+	a.record(record)
+	a.commit(goOn())
+	a.claim()
 	a.commit(failWith("event_limit_exceeded"), many)
 	types := a.types()
 	require.Equal(t, execution.TypeExecutionFailed, types[len(types)-1])

@@ -88,7 +88,7 @@ func (s *Store) record(r *row, q journal.Record, fresh []int, nowMs int64) {
 
 // room refuses events that a holder writes beside those that end an execution.
 func (s *Store) room(r *row, events int) error {
-	if int(r.LastSequence)+events > s.cfg.MaxEvents-1 {
+	if events > 0 && int(r.LastSequence)+events > s.cfg.MaxEvents-1 {
 		return fmt.Errorf("%w: %d events", journal.ErrLimit, r.LastSequence)
 	}
 	return nil
