@@ -208,9 +208,10 @@ func streamed(t *testing.T, a *api, store journal.Store) (execution.ID, []string
 }
 
 // cutAtEveryEvent reads an execution over two APIs in turn, cutting the stream behind every event.
-func cutAtEveryEvent(t *testing.T, store journal.Store) {
-	apis := []*api{serve(t, store), serve(t, store)}
-	id, want := streamed(t, apis[0], store)
+func cutAtEveryEvent(t *testing.T, first, second journal.Store) {
+	t.Helper()
+	apis := []*api{serve(t, first), serve(t, second)}
+	id, want := streamed(t, apis[0], first)
 	var got []string
 	for last := ""; len(got) < len(want); {
 		s := openStream(t, apis[len(got)%2].URL, id, last)
@@ -224,7 +225,8 @@ func cutAtEveryEvent(t *testing.T, store journal.Store) {
 
 func TestCaseF3_AStreamCutAtEveryEventGoesOnAtAnotherReplica(t *testing.T) {
 	t.Parallel()
-	cutAtEveryEvent(t, memory(t))
+	store := memory(t)
+	cutAtEveryEvent(t, store, store)
 }
 
 func TestALongLogIsStreamedWhole(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/httpapi"
+	"github.com/pawl-run/pawl/internal/redistest"
 	"github.com/pawl-run/pawl/journal"
 	"github.com/pawl-run/pawl/journal/memjournal"
 	"github.com/pawl-run/pawl/link"
@@ -24,7 +25,9 @@ import (
 
 var _ link.RuntimeLink = (*client.Client)(nil)
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	redistest.Main(m, func() error { return goleak.Find() })
+}
 
 // nowhere takes every task.
 type nowhere struct{}
