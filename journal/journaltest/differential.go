@@ -118,6 +118,7 @@ func (d *differential) do(name string, call func(s journal.Store) (any, error)) 
 	d.last = name
 	a, errA := call(d.a.Store)
 	b, errB := call(d.b.Store)
+	d.t.Logf("%d %s: %v", d.clock.Ms(), name, errB)
 	require.Equal(d.t, refusalText(d.t, errA), refusalText(d.t, errB), "%s: %v / %v", name, errA, errB)
 	if errA == nil {
 		require.Equal(d.t, canonical(d.t, a), canonical(d.t, b), "%s: the answers differ", name)
