@@ -44,26 +44,28 @@ func TestCasesA8A9D1_ARollingDeployUnderLoadLosesNothing(t *testing.T) {
 	}
 }
 
+// rollingDeploy replaces three workers one by one, as a deployment does: the new one starts, then the old one is asked to
+// stop. The load keeps every worker busy, and leaves as much room as one worker gives.
 func rollingDeploy(t *testing.T, drain string) {
-	const load = 120
+	const load, concurrency = 75, "30"
 	tools := harness.Tools(t)
 	tools.Behave("/lookup", harness.After(30*time.Millisecond))
 	stack := harness.New(t, harness.Config{
 		Agents: agentsFor(tools, loaders), ClaimTTL: 5 * time.Second, Grace: 5 * time.Second,
-		Env: map[string]string{"PAWL_DRAIN_TIMEOUT": drain},
+		Env: map[string]string{"PAWL_DRAIN_TIMEOUT": drain, "PAWL_CONCURRENCY": concurrency},
 	})
 	api := stack.API()
 	stack.Reaper()
 	workers := []*harness.Process{stack.Worker(), stack.Worker(), stack.Worker()}
 	ids := submitMany(t, api, "loader", load)
 	watch := watchHandBacks(stack, ids)
-	stopped := map[int]time.Duration{}
+	var stopped []time.Duration
 	for i, worker := range workers {
-		tools.WaitCalls(t, endTimeout, "", (i+1)*load/4)
+		tools.WaitCalls(t, endTimeout, "", i*load*2/3+load/3) // in each of the three model requests
+		stack.Worker()
 		asked := time.Now()
 		worker.StopCleanly()
-		stopped[i+1] = time.Since(asked)
-		stack.Worker()
+		stopped = append(stopped, time.Since(asked).Round(time.Millisecond))
 	}
 	awaitTerminal(t, stack, ids, time.Minute)
 	handBacks := watch.stop()
@@ -81,7 +83,7 @@ func rollingDeploy(t *testing.T, drain string) {
 	reportHandBacks(t, drain, stopped, handBacks)
 }
 
-func reportHandBacks(t *testing.T, drain string, stopped map[int]time.Duration, handBacks []time.Duration) {
+func reportHandBacks(t *testing.T, drain string, stopped []time.Duration, handBacks []time.Duration) {
 	t.Helper()
 	t.Logf("drain %s: workers ended after %v; %d executions handed back, 0 reclaims", drain, stopped, len(handBacks))
 	if len(handBacks) == 0 {

@@ -39,12 +39,14 @@ func TestAStreamCutAtEveryEventIsWholeOnASecondAPI(t *testing.T) {
 	stack.Worker()
 
 	t.Run("cases F2, F3: cut after every event while it runs", func(t *testing.T) {
+		first, second := first.For(t), second.For(t)
 		view := first.Submit("streamer", "Oslo, please")
 		got := followWithCuts(t, []*harness.API{first, second}, view.ID)
 		require.Equal(t, asMessages(t, first.Events(view.ID)), got)
 		t.Logf("followed live over %d cut connections on two API processes", len(got))
 	})
 	t.Run("cases F2, F3: cut after each event of an ended execution", func(t *testing.T) {
+		first, second := first.For(t), second.For(t)
 		view := first.Submit("streamer", "Oslo, please")
 		first.AwaitState(view.ID, endTimeout, execution.Completed)
 		journal := asMessages(t, first.Events(view.ID))
@@ -56,6 +58,7 @@ func TestAStreamCutAtEveryEventIsWholeOnASecondAPI(t *testing.T) {
 		t.Logf("cut after each of %d events and resumed on a second API process", len(journal))
 	})
 	t.Run("case A23: a second API finishes what a killed one was streaming", func(t *testing.T) {
+		first, second := first.For(t), second.For(t)
 		view := first.Submit("streamer", "Oslo, please")
 		got := take(t, first, view.ID, 0, 4)
 		first.Kill()

@@ -40,6 +40,7 @@ func TestFiftyConcurrentSubmissionsWithOneKeyAreOneExecution(t *testing.T) {
 		require.Equal(t, "idempotency_key_reused", code)
 	})
 	t.Run("a Redis that was killed and restarted still knows it", func(t *testing.T) {
+		stack := stack.For(t)
 		stack.RestartRedis()
 		var answer harness.Answer
 		harness.Eventually(t, endTimeout, "the API finds Redis again", func() bool {
@@ -55,10 +56,11 @@ func TestFiftyConcurrentSubmissionsWithOneKeyAreOneExecution(t *testing.T) {
 		require.Len(t, rowKeys(stack), 1)
 	})
 	t.Run("and it runs", func(t *testing.T) {
+		stack, api := stack.For(t), apis[0].For(t)
 		stack.Reaper()
 		stack.Worker()
-		apis[0].AwaitState(id, endTimeout, execution.Completed)
-		harness.CheckLog(t, id, apis[0].Events(id))
+		api.AwaitState(id, endTimeout, execution.Completed)
+		harness.CheckLog(t, id, api.Events(id))
 	})
 }
 

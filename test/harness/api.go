@@ -27,6 +27,11 @@ type API struct {
 	tb  testing.TB
 }
 
+// For is the same API for a subtest: what fails belongs to tb.
+func (a *API) For(tb testing.TB) *API {
+	return &API{Process: a.Process, URL: a.URL, tb: tb}
+}
+
 // Answer is what the API answered.
 type Answer struct {
 	Status int

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,7 +58,20 @@ type Stack struct {
 	bin    string
 	agents string
 	home   string
-	count  map[string]int
+	names  *names
+}
+
+// names numbers the processes of a stack.
+type names struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (n *names) next(program string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count[program]++
+	return fmt.Sprintf("%s %d", program, n.count[program])
 }
 
 // New starts a redis-server and writes the agents file. Programs are started by API, Worker and Reaper.
@@ -73,8 +87,15 @@ func New(tb testing.TB, cfg Config) *Stack {
 	server := redistest.Start(tb, cfg.Redis...)
 	return &Stack{
 		Config: cfg, Server: server, Redis: server.Client(tb),
-		tb: tb, bin: bin, agents: agents, home: home, count: map[string]int{},
+		tb: tb, bin: bin, agents: agents, home: home, names: &names{count: map[string]int{}},
 	}
+}
+
+// For is the same stack for a subtest: what it starts and what fails belongs to tb.
+func (s *Stack) For(tb testing.TB) *Stack {
+	sub := *s
+	sub.tb = tb
+	return &sub
 }
 
 // Bound is how long after a worker's death the next claim may take: max(TTL, grace) + reap interval + 1 s.
@@ -135,9 +156,7 @@ func (s *Stack) API(extra ...map[string]string) *API {
 
 func (s *Stack) start(program string, env map[string]string) *Process {
 	s.tb.Helper()
-	s.count[program]++
-	name := fmt.Sprintf("%s %d", program, s.count[program])
-	return Run(s.tb, name, s.home, filepath.Join(s.bin, program), s.Environment(env))
+	return Run(s.tb, s.names.next(program), s.home, filepath.Join(s.bin, program), s.Environment(env))
 }
 
 // Attach is a client of the API that a process serves at addr. It waits until the API is ready.
