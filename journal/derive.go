@@ -79,7 +79,7 @@ func InteractionWait(i execution.Interaction) execution.Wait {
 
 // SuspendedEvent is the event of a suspension.
 func SuspendedEvent(s execution.Suspension) execution.Payload {
-	return execution.ExecutionSuspended{Reason: s.Reason, Detail: s.Detail}
+	return execution.ExecutionSuspended(s)
 }
 
 // PausedSuspension is the suspension of a pause.

@@ -1,8 +1,6 @@
 package journaltest
 
 import (
-	"time"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/execution"
@@ -151,11 +149,5 @@ func (a *actor) resume() journal.Change {
 // runOut lets the claim run out.
 func (a *actor) runOut() *actor {
 	a.b.clock.Advance(ttl)
-	return a
-}
-
-// after lets time pass.
-func (a *actor) after(d time.Duration) *actor {
-	a.b.clock.Advance(d)
 	return a
 }

@@ -58,7 +58,7 @@ func (d *differential) reserve() {
 	if d.rarely(10, "tenant") {
 		r.submitted.Caller.Tenant = "another"
 	}
-	answer, err := d.do("reserve", func(s journal.Store) (any, error) { return s.Reserve(bounded(d.t), r.submitted) })
+	answer, err := d.ask("reserve", func(s journal.Store) (any, error) { return s.Reserve(bounded(d.t), r.submitted) })
 	if err == nil && answer.(journal.Reservation).Created {
 		d.runs = append(d.runs, r)
 	}
@@ -80,7 +80,7 @@ func (d *differential) claim(r *run) {
 	if d.rarely(8, "nonce again") && len(r.holds) > 0 {
 		q.Nonce = nonceOf(r.holds[len(r.holds)-1].Fence)
 	}
-	answer, err := d.do("claim", func(s journal.Store) (any, error) {
+	answer, err := d.ask("claim", func(s journal.Store) (any, error) {
 		claimed, err := s.Claim(bounded(d.t), q)
 		return claimed, err
 	})

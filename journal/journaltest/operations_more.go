@@ -119,7 +119,7 @@ func (d *differential) advance() {
 
 // sweep compares the entries of executions and keeps them. Entries of keys are a store's own.
 func (d *differential) sweep() {
-	answer, err := d.do("sweep", func(s journal.Store) (any, error) {
+	answer, err := d.ask("sweep", func(s journal.Store) (any, error) {
 		found, err := s.Sweep(bounded(d.t), thePartition, 1000)
 		return slices.DeleteFunc(found, func(due journal.Due) bool { return due.Action == journal.ActKey }), err
 	})

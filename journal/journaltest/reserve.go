@@ -198,12 +198,13 @@ func getUnknown(t *testing.T, b *bench) {
 
 func canceledContext(t *testing.T, b *bench) {
 	a := b.planned()
+	commit := a.commitOf(goOn())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	b.unchanged(func() {
 		_, err := b.Store.Reserve(ctx, b.submission())
 		require.Error(t, err)
-		_, err = b.Store.Commit(ctx, a.commitOf(goOn()))
+		_, err = b.Store.Commit(ctx, commit)
 		require.Error(t, err)
 		_, err = b.Store.Cancel(ctx, a.id)
 		require.Error(t, err)
