@@ -13,7 +13,7 @@ TOOLS := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) $(BIN)/gofumpt-$(GOFUMPT_
 TEST_FLAGS ?=
 FUZZ_TIME ?= 20s
 
-.PHONY: help setup test test/race test/fault lint tools fmt bench fuzz build clean
+.PHONY: help setup test test/race test/fault soak lint tools fmt bench fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ test/race: test ## The same: every test run uses the race detector
 test/fault: setup ## Kill, freeze and restart real processes
 	go vet -tags faultpoint ./...
 	go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./internal/faultpoint/... ./test/fault/...
+
+soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call
+	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo' $(TEST_FLAGS) ./test/fault/
 
 lint: tools ## Run the linters and check the format
 	$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
