@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,10 +82,10 @@ func TestNodeThatDoesNotReturnLetsItsClaimRunOut(t *testing.T) {
 		w.durable = w.worker(&local.Kit{Model: script(text("from the second"))}, nil)
 		row := w.drive()
 		require.Equal(t, "from the second", row.Outcome.Answer)
-		dump := w.store.Dump()
+		dump := w.dump()
 		close(release)
 		require.NoError(t, <-done)
-		require.Equal(t, dump, w.store.Dump(), "case B1: the late answer is refused")
+		require.Equal(t, dump, w.dump(), "case B1: the late answer is refused")
 	})
 }
 
@@ -110,12 +111,12 @@ func TestCaseA22_FinalWritesOutliveTheTasksContext(t *testing.T) {
 	})
 }
 
-func TestShutdownAndCancelAreDifferentCauses(t *testing.T) {
+func TestCaseD1_ShutdownAndCancelAreDifferentCauses(t *testing.T) {
 	t.Parallel()
 	causes := []error{ErrUserCancel, ErrFenced, ErrTrustEnded, ErrDrained, ErrDeadline}
 	for i, one := range causes {
 		for j, other := range causes {
-			require.Equal(t, i == j, one == other, "case D1")
+			require.Equal(t, i == j, errors.Is(one, other), "case D1")
 		}
 	}
 }

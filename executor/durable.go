@@ -137,8 +137,6 @@ func (d *Durable) Run(ctx context.Context, task execution.Task) error {
 	if h == nil {
 		return err
 	}
-	d.add(h)
-	defer d.remove(h)
 	return h.run(ctx)
 }
 

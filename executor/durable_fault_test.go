@@ -127,14 +127,14 @@ func TestCancelBeforeTheSendStopsAnUnsafeCall(t *testing.T) {
 		store := &flaky{}
 		w := newWorld(t, &agent.Definition{}, kit, func(c *Config) { store.Store, c.Store = c.Store, store })
 		w.to(ToolCall)
-		store.before = func(method string) error {
+		store.refuse(func(method string) error {
 			if method == "record" {
 				_, err := w.store.Cancel(t.Context(), w.id)
 				require.NoError(t, err)
-				store.before = nil
+				store.refuse(nil)
 			}
 			return nil
-		}
+		})
 		require.NoError(t, w.next())
 		require.Equal(t, execution.Canceled, w.row().State)
 	})
@@ -198,17 +198,17 @@ func TestCaseB1_SupersededHolderStopsAndWritesNothing(t *testing.T) {
 		w.to(BeforeModelRequest)
 		done := w.start()
 		<-asked
-		frozen.before = func(string) error { return journal.ErrUnavailable } // as a stopped process: nothing arrives
+		frozen.refuse(func(string) error { return journal.ErrUnavailable }) // as a stopped process: nothing arrives
 		<-time.After(16 * time.Second)
 		w.sweep()
-		frozen.before = nil
+		frozen.refuse(nil)
 		first := w.durable
 		w.durable = w.worker(&local.Kit{Model: script(text("from the second"))}, nil)
 		require.NoError(t, w.next())
-		dump := w.store.Dump()
+		dump := w.dump()
 		require.NoError(t, <-done, "the first holder's release is refused")
 		require.ErrorIs(t, *cause.Load(), ErrTrustEnded, "it had stopped before its claim ran out")
-		require.Equal(t, dump, w.store.Dump())
+		require.Equal(t, dump, w.dump())
 		require.Empty(t, first.holding(""))
 		require.Equal(t, execution.Completed, w.drive().State)
 		require.Equal(t, 1, countOf(w.types(), execution.TypeWarning), "one reclaim")
@@ -221,19 +221,19 @@ func TestSupersededHolderIsToldByTheFlags(t *testing.T) {
 		model, asked, cause := hanging()
 		store := &flaky{}
 		w := newWorld(t, &agent.Definition{}, &local.Kit{Model: model}, func(c *Config) { store.Store, c.Store = c.Store, store })
-		store.before = func(method string) error {
+		store.refuse(func(method string) error {
 			if method == "renew" {
 				return journal.ErrFenced
 			}
 			return nil
-		}
+		})
 		w.to(BeforeModelRequest)
 		done := w.start()
 		<-asked
-		dump := w.store.Dump()
+		dump := w.dump()
 		require.NoError(t, <-done)
 		require.ErrorIs(t, *cause.Load(), ErrFenced)
-		require.Equal(t, dump, w.store.Dump())
+		require.Equal(t, dump, w.dump())
 	})
 }
 
@@ -248,7 +248,7 @@ func TestTrustEndsBeforeTheClaimAndTheReleaseCountsNoReclaim(t *testing.T) {
 		<-asked
 		began := time.Now()
 		var stopped atomic.Int64
-		store.before = func(string) error {
+		store.refuse(func(string) error {
 			if cause.Load() != nil && stopped.Load() == 0 {
 				stopped.Store(int64(time.Since(began)))
 			}
@@ -256,7 +256,7 @@ func TestTrustEndsBeforeTheClaimAndTheReleaseCountsNoReclaim(t *testing.T) {
 				return journal.ErrUnavailable
 			}
 			return nil
-		}
+		})
 		require.NoError(t, <-done)
 		require.ErrorIs(t, *cause.Load(), ErrTrustEnded)
 		require.LessOrEqual(t, time.Duration(stopped.Load()), 12*time.Second+500*time.Millisecond, "TTL less a fifth")
@@ -327,32 +327,32 @@ func TestCommitOutlivesAShortOutage(t *testing.T) {
 			func(c *Config) { store.Store, c.Store = c.Store, store })
 		w.to(BeforeModelRequest)
 		began := time.Now()
-		store.before = func(method string) error {
+		store.refuse(func(method string) error {
 			if method != "claim" && time.Since(began) < 14*time.Second {
 				return journal.ErrUnavailable
 			}
 			return nil
-		}
+		})
 		require.NoError(t, w.next())
 		require.Equal(t, string(ModelResponse), w.row().Node)
 		require.Equal(t, int64(1), w.row().Usage.Requests, "the response was not lost")
 	})
 }
 
-func TestOutageWithoutEndIsAnErrorOfTheTask(t *testing.T) {
+func TestCaseA10_OutageWithoutEndIsAnErrorOfTheTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &flaky{}
 		w := newWorld(t, &agent.Definition{}, &local.Kit{Model: script(text("hi"))},
 			func(c *Config) { store.Store, c.Store = c.Store, store })
-		store.before = func(method string) error {
+		store.refuse(func(method string) error {
 			if method != "claim" {
 				return journal.ErrUnavailable
 			}
 			return nil
-		}
+		})
 		require.ErrorIs(t, w.next(), journal.ErrUnavailable)
-		store.before = nil
+		store.refuse(nil)
 		require.Equal(t, execution.Completed, w.drive().State, "case A10: the due index finds it")
 	})
 }

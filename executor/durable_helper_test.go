@@ -65,7 +65,8 @@ func (q *tasks) holds(task execution.Task) bool {
 // world is a store, a queue, a reaper and a worker.
 type world struct {
 	t       *testing.T
-	store   *memjournal.Store
+	store   journal.Store
+	pass    func() // lets a while pass
 	queue   *tasks
 	durable *Durable
 	id      execution.ID
@@ -79,7 +80,15 @@ func newWorld(t *testing.T, definition *agent.Definition, kit *local.Kit, change
 	t.Helper()
 	store, err := memjournal.New(journal.Config{SweepLock: -1})
 	require.NoError(t, err)
-	w := &world{t: t, store: store, queue: &tasks{}}
+	return newWorldOn(t, store, func() { <-time.After(500 * time.Millisecond) }, definition, kit, change)
+}
+
+// newWorldOn is newWorld on any store; pass lets a while pass on its clock.
+func newWorldOn(t *testing.T, store journal.Store, pass func(), definition *agent.Definition, kit *local.Kit,
+	change func(*Config),
+) *world {
+	t.Helper()
+	w := &world{t: t, store: store, pass: pass, queue: &tasks{}}
 	w.durable = w.worker(kit, change)
 	if definition.Name == "" {
 		definition.Name = "demo"
@@ -146,8 +155,15 @@ func (w *world) to(node Node) {
 	require.Fail(w.t, "the boundary was not reached", node)
 }
 
-// drive runs tasks, and the reaper when there are none, until no worker is needed any more. Only in a synctest bubble:
-// time passes by itself there.
+// dump is everything the store holds.
+func (w *world) dump() map[string]string {
+	w.t.Helper()
+	store, ok := w.store.(*memjournal.Store)
+	require.True(w.t, ok)
+	return store.Dump()
+}
+
+// drive runs tasks, and the reaper when there are none, until no worker is needed any more.
 func (w *world) drive() journal.Execution {
 	w.t.Helper()
 	for range 1000 {
@@ -157,13 +173,13 @@ func (w *world) drive() journal.Execution {
 		}
 		task, ok := w.queue.pop()
 		if !ok {
-			<-time.After(100 * time.Millisecond)
+			w.pass()
 			w.sweep()
 			continue
 		}
 		var back *execution.PutBack
 		if err := w.durable.Run(w.t.Context(), task); errors.As(err, &back) {
-			<-time.After(back.After)
+			w.pass()
 			require.NoError(w.t, w.queue.Enqueue(w.t.Context(), task))
 		}
 	}
@@ -282,20 +298,35 @@ func text(text string) local.ModelResponse {
 // reply of a call that had its effect. Both get the method's name.
 type flaky struct {
 	Store
-	before func(method string) error
-	after  func(method string) error
+	mu     sync.Mutex
+	before func(method string) error // guarded by mu
+	after  func(method string) error // guarded by mu
+}
+
+// refuse changes what happens before a call.
+func (f *flaky) refuse(before func(method string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = before
+}
+
+func (f *flaky) hooks() (before, after func(method string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.before, f.after
 }
 
 func through[T any](f *flaky, method string, call func() (T, error)) (T, error) {
 	var zero T
-	if f.before != nil {
-		if err := f.before(method); err != nil {
+	before, after := f.hooks()
+	if before != nil {
+		if err := before(method); err != nil {
 			return zero, err
 		}
 	}
 	answer, err := call()
-	if f.after != nil {
-		if lost := f.after(method); lost != nil {
+	if after != nil {
+		if lost := after(method); lost != nil {
 			return zero, lost
 		}
 	}

@@ -160,8 +160,8 @@ func TestLimitSuspendsWhenTheAgentSaysSo(t *testing.T) {
 	})
 }
 
-// Case J3 and J1: attempts live in the journal, their back-off is real, and what they cost is charged.
-func TestTransientErrorsAreTriedFiveTimesThenSuspend(t *testing.T) {
+// Case J1: attempts live in the journal, their back-off is real and random, and what they cost is charged.
+func TestCaseJ1_TransientErrorsAreTriedFiveTimesThenSuspend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64
@@ -349,13 +349,13 @@ func TestFullLogFailsTheExecution(t *testing.T) {
 			c.Store = full
 		})
 		refused := 0
-		full.before = func(method string) error {
+		full.refuse(func(method string) error {
 			if method == "commit" && refused == 0 {
 				refused++
 				return journal.ErrLimit
 			}
 			return nil
-		}
+		})
 		row := w.drive()
 		require.Equal(t, execution.Failed, row.State)
 		require.Equal(t, execution.CodeEventLimitExceeded, row.Failure.Code)

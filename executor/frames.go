@@ -22,12 +22,10 @@ type publisher interface {
 // frames is the Sink of a node: it joins texts that belong together, sends at most one frame per interval, and drops what
 // cannot be sent. Nothing is sent, and no goroutine runs, until the first frame comes.
 type frames struct {
-	ctx       context.Context // immutable: of the sends
-	execution execution.ID    // immutable
-	step      execution.Step  // immutable: of every frame
-	publisher publisher       // immutable
-	done      chan struct{}   // closed by close
-	finished  chan struct{}   // closed by the goroutine
+	send     func(execution.Frame) bool // immutable; false when the frame was lost
+	step     execution.Step             // immutable: of every frame
+	done     chan struct{}              // closed by close
+	finished chan struct{}              // closed by the goroutine
 
 	mu      sync.Mutex
 	pending []execution.Frame // guarded by mu
@@ -36,9 +34,12 @@ type frames struct {
 }
 
 func newFrames(ctx context.Context, id execution.ID, step execution.Step, p publisher) *frames {
-	return &frames{
-		ctx: ctx, execution: id, step: step, publisher: p, done: make(chan struct{}), finished: make(chan struct{}),
+	send := func(frame execution.Frame) bool {
+		ctx, cancel := context.WithTimeout(ctx, frameTimeout)
+		defer cancel()
+		return p.PublishFrame(ctx, id, frame) == nil
 	}
+	return &frames{send: send, step: step, done: make(chan struct{}), finished: make(chan struct{})}
 }
 
 // Frame implements local.Sink.
@@ -93,12 +94,6 @@ func (f *frames) next() (execution.Frame, bool) {
 	frame := f.pending[0]
 	f.pending = f.pending[1:]
 	return frame, true
-}
-
-func (f *frames) send(frame execution.Frame) bool {
-	ctx, cancel := context.WithTimeout(f.ctx, frameTimeout)
-	defer cancel()
-	return f.publisher.PublishFrame(ctx, f.execution, frame) == nil
 }
 
 func (f *frames) drop() {

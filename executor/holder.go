@@ -22,25 +22,19 @@ type holder struct {
 	at      time.Time       // immutable: when the answer to the claim was in, which is claimed.NowMs on the store's clock
 	trust   *trust
 
-	// node is the context of the node; end ends it with one of the causes, the first of which stays.
-	node context.Context
-	end  context.CancelCauseFunc
-	stop context.CancelFunc // ends the renewals
-	kept context.Context    // lives as long as the renewals
+	frames *frames // immutable
 
-	frames *frames
+	end  context.CancelCauseFunc // ends the node with one of the causes, the first of which stays; set by run
+	stop context.CancelFunc      // ends the renewals; set by run
 
 	mu        sync.Mutex
 	operation journal.Operation // guarded by mu: the last number given to a fenced call
 }
 
 func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, sent time.Time) *holder {
-	ctx = context.WithoutCancel(ctx)
 	h := &holder{durable: d, claimed: claimed, at: time.Now(), trust: &trust{}}
 	h.trust.extend(sent, d.cfg.ClaimTTL)
-	h.node, h.end = context.WithCancelCause(ctx)
-	h.kept, h.stop = context.WithCancel(ctx)
-	h.frames = newFrames(ctx, claimed.Execution.ID, claimed.Execution.Step, d.cfg.Store)
+	h.frames = newFrames(context.WithoutCancel(ctx), claimed.Execution.ID, claimed.Execution.Step, d.cfg.Store)
 	return h
 }
 
@@ -54,39 +48,53 @@ func (h *holder) hold() journal.Hold {
 
 // run works on the node and writes what became of it. It returns when the node's function has returned.
 func (h *holder) run(ctx context.Context) error {
-	row := &h.claimed.Execution
-	faultpoint.Hit("claimed:" + row.Node)
-	unlink := context.AfterFunc(ctx, func() { h.end(ErrDrained) }) // the queue takes its worker back
+	faultpoint.Hit("claimed:" + h.claimed.Execution.Node)
+	node, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	kept, stop := context.WithCancel(node)
+	defer stop()
+	h.end, h.stop = end, stop
+	h.durable.add(h)
+	defer h.durable.remove(h)
+	unlink := context.AfterFunc(ctx, func() { end(ErrDrained) }) // the queue takes its worker back
 	defer unlink()
-	defer h.end(nil)
-	defer h.stop()
-	if row.DeadlineAtMs > 0 {
-		left := time.Duration(row.DeadlineAtMs-h.claimed.NowMs) * time.Millisecond
-		timer := time.AfterFunc(left, func() { h.end(ErrDeadline) })
-		defer timer.Stop()
-	}
-	go h.renew()
+	defer h.endAtDeadline()()
+	go h.renew(kept)
 
-	m, err := h.prepare(ctx)
-	if err != nil {
-		return h.conclude(ctx, nil, advance{state: RunState{Usage: row.Usage}}, err)
+	m, err := h.prepare(node)
+	a := advance{state: RunState{Usage: h.claimed.Execution.Usage}}
+	if err == nil {
+		a, err = h.work(node, m)
+		h.frames.close()
 	}
-	a, err := h.work(m)
-	h.frames.close()
-	return h.conclude(ctx, m, a, err)
+	if errors.Is(context.Cause(node), ErrFenced) {
+		err = ErrFenced // whatever the node came to
+	}
+	return h.conclude(context.WithoutCancel(ctx), m, a, err)
+}
+
+// endAtDeadline ends the node at the execution's deadline; the answer takes that back.
+func (h *holder) endAtDeadline() (undo func()) {
+	row := &h.claimed.Execution
+	if row.DeadlineAtMs == 0 {
+		return func() {}
+	}
+	left := time.Duration(row.DeadlineAtMs-h.claimed.NowMs) * time.Millisecond
+	timer := time.AfterFunc(left, func() { h.end(ErrDeadline) })
+	return func() { timer.Stop() }
 }
 
 // work runs the node; a panic is a failure of this node and of nothing else.
-func (h *holder) work(m *machine) (a advance, err error) {
+func (h *holder) work(ctx context.Context, m *machine) (a advance, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			h.durable.cfg.Logger.Error("a node panicked", "execution", m.id, "step", m.step, "node", m.node,
+			h.durable.cfg.Logger.ErrorContext(ctx, "a node panicked", "execution", m.id, "step", m.step, "node", m.node,
 				"panic", r, "stack", string(debug.Stack()))
 			a = m.retry(&local.Error{Kind: local.Transient, Code: "panic", Message: fmt.Sprint(r)})
 			err = nil
 		}
 	}()
-	return m.run(h.node)
+	return m.run(ctx)
 }
 
 // prepare reads the checkpoint and makes its definition ready.
@@ -102,7 +110,7 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 		return nil, err
 	}
 	var made *ready
-	err = repeat(h.node, h.trust.until(), func(ctx context.Context) (err error) {
+	err = repeat(ctx, h.trust.until(), func(ctx context.Context) (err error) {
 		made, err = h.durable.definitions.get(ctx, row.Definition)
 		return err
 	})
@@ -159,7 +167,6 @@ func decodeMessages(stored [][]byte) ([]execution.Message, error) {
 
 // conclude writes what the node came to. m is nil when the node could not begin.
 func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error) error {
-	ctx = context.WithoutCancel(ctx)
 	var suspended *suspendedError
 	var failed *FailedError
 	back := handBack{}
@@ -167,7 +174,7 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 		back = *a.back
 	}
 	switch {
-	case errors.Is(context.Cause(h.node), ErrFenced), errors.Is(err, ErrFenced):
+	case errors.Is(err, ErrFenced):
 		h.superseded(ctx)
 		return nil
 	case err == nil && a.back == nil:

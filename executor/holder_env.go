@@ -20,10 +20,7 @@ func (h *holder) Sure(ctx context.Context) error {
 	if h.trust.ended() {
 		h.end(ErrTrustEnded)
 	}
-	if h.node.Err() != nil {
-		return context.Cause(h.node)
-	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // Generate implements environment.
@@ -62,7 +59,7 @@ func (h *holder) MarkStarted(ctx context.Context, calls []execution.CallID) erro
 	_, err := h.record(ctx, h.trust.until(), journal.Record{State: journal.Started, Calls: calls})
 	if errors.Is(err, journal.ErrState) {
 		h.end(ErrUserCancel) // a cancel is recorded
-		return context.Cause(h.node)
+		return context.Cause(ctx)
 	}
 	if err != nil {
 		return err

@@ -223,7 +223,8 @@ func TestValidateOutput(t *testing.T) {
 	require.ErrorContains(t, fits(json.RawMessage(`{"$ref":"file:///etc/passwd"}`), []byte(`1`)), "schema")
 }
 
-func TestLimits(t *testing.T) {
+// Case J3: a request that would pass a limit is not sent, and what was used is settled after it.
+func TestCaseJ3_LimitsAreCheckedBeforeAndSettledAfter(t *testing.T) {
 	t.Parallel()
 	lookup := tool("lookup", "", says("x"))
 	for name, c := range map[string]struct {

@@ -213,7 +213,7 @@ func TestPanickingToolIsItsCallsFailure(t *testing.T) {
 	panics := func(context.Context, local.Invocation) (local.Answer, error) { panic("oh") }
 	a, env := do(t, inBatch(t, tool("pay", agent.Unsafe, panics), tool("lookup", agent.ReadOnly, says("ok"))))
 	require.Equal(t, execution.OutcomeUnknown, a.then.Interaction.Reason)
-	require.Len(t, env.receipts, 1, "its neighbour is not touched")
+	require.Len(t, env.receipts, 1, "the call beside it is not touched")
 	a, _ = do(t, inBatch(t, tool("lookup", agent.ReadOnly, panics)))
 	require.Equal(t, "panic", a.back.retry.Code)
 }
