@@ -181,6 +181,9 @@ func join(path, name string) string {
 	if utf8.RuneCountInString(name) > maxFieldName {
 		name = string([]rune(name)[:maxFieldName]) + "…"
 	}
+	if name == "" {
+		name = `""`
+	}
 	if path == "" {
 		return name
 	}

@@ -1,0 +1,196 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/execution"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 10 * time.Second
+
+// script answers the n-th request, from 1, with the n-th handler; the last one repeats.
+func script(t *testing.T, handlers ...http.HandlerFunc) (*client.Client, *atomic.Int64) {
+	t.Helper()
+	var count atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := count.Add(1)
+		handlers[min(int(n), len(handlers))-1](w, r)
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL+"/", client.Config{
+		APIKey: "key", MinBackoff: time.Millisecond, MaxBackoff: 5 * time.Millisecond, Heartbeat: 50 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c, &count
+}
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func fails(status int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if len(header) == 2 {
+			w.Header().Set(header[0], header[1])
+		}
+		http.Error(w, "a proxy's page", status)
+	}
+}
+
+func aborts(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func gives(status int, value any) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(value)
+	}
+}
+
+var id = execution.NewID(7)
+
+func view(state execution.State) execution.View { return execution.View{ID: id, State: state} }
+
+func TestWhatIsSafeIsRepeated(t *testing.T) {
+	t.Parallel()
+	request := execution.CreateRequest{Agent: "demo"}
+	calls := map[string]func(*client.Client) error{
+		"create with a key": func(c *client.Client) error { _, err := c.Create(bounded(t), "k", request); return err },
+		"execution":         func(c *client.Client) error { _, err := c.Execution(bounded(t), id); return err },
+		"wait":              func(c *client.Client) error { _, err := c.Wait(bounded(t), id, 0, time.Second); return err },
+		"events":            func(c *client.Client) error { _, err := c.Events(bounded(t), id, 0, 1); return err },
+		"input": func(c *client.Client) error {
+			_, err := c.SubmitInput(bounded(t), id, execution.SubmitInput{OperationID: "o"})
+			return err
+		},
+		"cancel": func(c *client.Client) error { _, err := c.Cancel(bounded(t), id); return err },
+		"agents": func(c *client.Client) error { _, err := c.Agents(bounded(t)); return err },
+	}
+	for name, call := range calls {
+		c, count := script(t, aborts, fails(503), fails(429), gives(200, struct{}{}))
+		require.NoError(t, call(c), name)
+		require.EqualValues(t, 4, count.Load(), name)
+		c, count = script(t, fails(503))
+		err := call(c)
+		require.ErrorIs(t, err, execution.ErrUnavailable, name)
+		require.EqualValues(t, 4, count.Load(), name)
+		c, count = script(t, fails(500))
+		require.ErrorIs(t, call(c), execution.ErrInternal, name)
+		require.EqualValues(t, 1, count.Load(), name)
+	}
+	c, count := script(t, aborts)
+	_, err := c.Create(bounded(t), "", request)
+	require.ErrorIs(t, err, execution.ErrUnavailable, "without a key it may be written already")
+	require.EqualValues(t, 1, count.Load())
+}
+
+func TestErrorsKeepWhatTheAPISays(t *testing.T) {
+	t.Parallel()
+	sent := execution.NewAPIError(execution.InteractionClosed, "answered by op-1").In("input.requestId")
+	c, _ := script(t, gives(409, sent))
+	_, err := c.Execution(bounded(t), id)
+	require.ErrorIs(t, err, execution.ErrInteractionClosed)
+	require.EqualError(t, err, sent.Error())
+	for status, class := range map[int]error{
+		400: execution.ErrInvalid, 401: execution.ErrUnauthenticated, 403: execution.ErrForbidden,
+		404: execution.ErrNotFound, 409: execution.ErrConflict, 413: execution.ErrInvalid, 500: execution.ErrInternal,
+	} {
+		c, _ := script(t, fails(status))
+		_, err := c.Execution(bounded(t), id)
+		require.ErrorIs(t, err, class)
+	}
+	c, _ = script(t, fails(429, "Retry-After", "0"))
+	_, err = c.Create(bounded(t), "", execution.CreateRequest{})
+	var api *execution.APIError
+	require.ErrorAs(t, err, &api)
+	require.Equal(t, 429, api.Status)
+}
+
+func TestAnUnreachableAPIIsUnavailableAndALeavingCallerKeepsItsError(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	c, err := client.New(server.URL, client.Config{MinBackoff: time.Millisecond})
+	require.NoError(t, err)
+	_, err = c.Execution(bounded(t), id)
+	require.ErrorIs(t, err, execution.ErrUnavailable)
+	_, err = c.Follow(bounded(t), id, 0)
+	require.ErrorIs(t, err, execution.ErrUnavailable)
+	ctx, cancel := context.WithCancel(bounded(t))
+	cancel()
+	_, err = c.Execution(ctx, id)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestRequestsCarryTheKeyAndTheIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	c, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Header.Get("Authorization") != "Bearer key" || r.Header.Get("Idempotency-Key") != "k" ||
+			r.Header.Get("Content-Type") != "application/json" || r.URL.Path != "/v1/executions" {
+			http.Error(w, fmt.Sprint(err, r.Header, r.URL), http.StatusTeapot)
+			return
+		}
+		w.Header().Set("Idempotency-Replayed", "true")
+		gives(200, view(execution.Completed))(w, r)
+		_ = body
+	})
+	created, err := c.Create(bounded(t), "k", execution.CreateRequest{Agent: "demo"})
+	require.NoError(t, err)
+	require.True(t, created.Replayed)
+	require.Equal(t, execution.Completed, created.View.State)
+}
+
+func TestConfigAndURLAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", "localhost:8080", "ftp://x", "http://", "http://u:p@h", "http://h?x=1", "http://h#f"} {
+		_, err := client.New(url, client.Config{})
+		require.Error(t, err, url)
+	}
+	for field, cfg := range map[string]client.Config{
+		"Timeout": {Timeout: -1}, "Heartbeat": {Heartbeat: -1}, "MinBackoff": {MinBackoff: time.Hour},
+		"MaxBackoff": {MaxBackoff: -1}, "Attempts": {Attempts: -1},
+		"HTTPClient": {HTTPClient: &http.Client{Timeout: time.Second}},
+	} {
+		_, err := client.New("http://127.0.0.1:1", cfg)
+		require.ErrorContains(t, err, field)
+	}
+}
+
+func TestABasePathIsKept(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/behind/a proxy/v1/agents" {
+			http.Error(w, r.URL.Path, http.StatusNotFound)
+			return
+		}
+		gives(200, struct{}{})(w, r)
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL+"/behind/a%20proxy/", client.Config{})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	_, err = c.Agents(bounded(t))
+	require.NoError(t, err)
+}
+
+var errStop = errors.New("stop")
