@@ -6,7 +6,7 @@ import (
 )
 
 // SuspectQueue holds the tasks of steps that were reclaimed before; a worker runs one of them at a time, so that a step
-// that kills its worker takes no neighbours with it.
+// that kills its worker takes no neighbors with it.
 const SuspectQueue = "suspect"
 
 // NewSuffix follows the base name of a queue that holds the tasks of executions which have not started. Steps of started
