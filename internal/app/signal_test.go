@@ -21,17 +21,22 @@ import (
 // childName makes this test binary a program that hangs when it is told to stop.
 const childName = "APP_TEST_CHILD"
 
+// hang is a program that does not stop when it is told to.
+func hang() int {
+	return Main(Program{
+		Name: "child", Config: &struct{ config.Log }{}, Log: func() config.Log { return config.Log{} },
+		Run: func(ctx context.Context, _ Deps) error {
+			_, _ = os.Stdout.WriteString("running\n") // the parent waits for it
+			<-ctx.Done()
+			_, _ = os.Stdout.WriteString("stopping\n") // the parent waits for it
+			select {}
+		},
+	}, nil, os.Stdout, io.Discard)
+}
+
 func TestMain_ASecondSignalEndsAProgramThatHangs(t *testing.T) {
 	if os.Getenv(childName) != "" {
-		os.Exit(Main(Program{
-			Name: "child", Config: &struct{ config.Log }{}, Log: func() config.Log { return config.Log{} },
-			Run: func(ctx context.Context, _ Deps) error {
-				_, _ = os.Stdout.WriteString("running\n") // the parent waits for it
-				<-ctx.Done()
-				_, _ = os.Stdout.WriteString("stopping\n") // the parent waits for it
-				select {}
-			},
-		}, nil, os.Stdout, io.Discard))
+		os.Exit(hang())
 	}
 	t.Parallel()
 	child := exec.Command(os.Args[0], "-test.run=^TestMain_ASecondSignalEndsAProgramThatHangs$")
