@@ -166,3 +166,9 @@ func (s *Stack) RestartRedis() {
 		return err == nil || errors.Is(err, redis.Nil)
 	})
 }
+
+// Received is how many bytes Redis has been sent since its start.
+func (s *Stack) Received() int64 {
+	s.tb.Helper()
+	return int64(s.stat("stats", "total_net_input_bytes", "%d"))
+}
