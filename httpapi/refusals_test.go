@@ -33,7 +33,7 @@ func bodyRefusals() []refusal {
 		code       execution.ErrorCode
 		field      string
 	}{
-		{"an unknown field", `{"agent": "demo", "colour": 1, ` + message + `}`, execution.UnknownField, "colour"},
+		{"an unknown field", `{"agent": "demo", "weather": 1, ` + message + `}`, execution.UnknownField, "weather"},
 		{
 			"an unknown field of a field", `{"agent": "demo", "input": {"type": "user_message", "text": "x", "foo": 1}}`,
 			execution.UnknownField, "input.foo",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -42,8 +41,6 @@ type Config struct {
 	Heartbeat time.Duration
 	// WriteTimeout bounds how long a client may take to accept what is written. Default 30s.
 	WriteTimeout time.Duration
-	// ShutdownTimeout bounds how long Run waits for requests in flight. Default 10s.
-	ShutdownTimeout time.Duration
 	// Version is the program's, for /readyz.
 	Version string
 	Logger  *slog.Logger // nil: slog.Default()
@@ -66,7 +63,6 @@ func (c Config) withDefaults() (Config, error) {
 	}{
 		{"Heartbeat", &c.Heartbeat, 5 * time.Second},
 		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second},
-		{"ShutdownTimeout", &c.ShutdownTimeout, 10 * time.Second},
 	}
 	for _, d := range durations {
 		if *d.value == 0 {
@@ -85,7 +81,9 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Server is the API as a handler, and a way to run it. It is safe for concurrent use.
+// Server is the API as a handler. It sets deadlines of its own for each body and each write, so the http.Server around
+// it needs ReadHeaderTimeout and IdleTimeout only; WriteTimeout would cut streams. Call Drain before its Shutdown. It is
+// safe for concurrent use.
 type Server struct {
 	cfg  Config
 	echo *echo.Echo
@@ -130,34 +128,6 @@ func (s *Server) routes() {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
-// Drain ends streams and waits, so that their clients come back, to another replica. It is final.
+// Drain ends streams and waits, so that their clients come back, to another replica. It is final; /readyz is 503 from
+// here on.
 func (s *Server) Drain() { s.drain() }
-
-// Run serves the listener until ctx ends, then drains and waits for the requests in flight. It returns nil after a clean
-// stop.
-func (s *Server) Run(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
-	case <-ctx.Done():
-	}
-	s.Drain()
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.ShutdownTimeout)
-	defer cancel()
-	err := server.Shutdown(bounded)
-	if err != nil {
-		_ = server.Close() // whoever is left is cut off
-		err = fmt.Errorf("shut down %s: %w", listener.Addr(), err)
-	}
-	<-served
-	return err
-}

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -166,39 +164,23 @@ func TestMonitoringIsServedWithItsOwnPaths(t *testing.T) {
 	require.Equal(t, 404, serve(t, memory(t)).do(get, "/monitoring", "").StatusCode)
 }
 
-func TestRunStopsCleanlyAndCutsNoStreamInTheMiddle(t *testing.T) {
+func TestADrainCutsNoStreamInTheMiddle(t *testing.T) {
 	t.Parallel()
 	a := serve(t, memory(t))
-	view := a.submit()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	stopped := make(chan error, 1)
-	go func() { stopped <- a.server.Run(ctx, listener) }()
-	s := openStream(t, "http://"+listener.Addr().String(), view.ID, "")
+	s := openStream(t, a.URL, a.submit().ID, "")
 	require.Equal(t, "1", s.event(t).id)
-	stop()
+	a.server.Drain()
 	require.NoError(t, s.rest(t), "the body ends as a whole")
-	select {
-	case err := <-stopped:
-		require.NoError(t, err)
-	case <-time.After(patience):
-		t.Fatal("Run does not stop")
-	}
 }
 
 func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := httpapi.New(httpapi.Config{})
 	require.ErrorContains(t, err, "Link")
-	store := memory(t)
-	a := serve(t, store)
-	_ = a
 	for field, change := range map[string]func(*httpapi.Config){
-		"MaxBody":         func(c *httpapi.Config) { c.MaxBody = -1 },
-		"Heartbeat":       func(c *httpapi.Config) { c.Heartbeat = -1 },
-		"WriteTimeout":    func(c *httpapi.Config) { c.WriteTimeout = -1 },
-		"ShutdownTimeout": func(c *httpapi.Config) { c.ShutdownTimeout = -1 },
+		"MaxBody":      func(c *httpapi.Config) { c.MaxBody = -1 },
+		"Heartbeat":    func(c *httpapi.Config) { c.Heartbeat = -1 },
+		"WriteTimeout": func(c *httpapi.Config) { c.WriteTimeout = -1 },
 	} {
 		cfg := httpapi.Config{Link: noLink{}}
 		change(&cfg)

@@ -25,7 +25,7 @@ func (s *Server) stream(c echo.Context, id execution.ID, after execution.Sequenc
 		return err
 	}
 	defer func() { _ = items.Close() }() // nothing more is read
-	first, err := items.Next(expired())
+	first, err := items.Next(expired(ctx))
 	if errors.Is(err, io.EOF) {
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -47,8 +47,8 @@ func (s *Server) stream(c echo.Context, id execution.ID, after execution.Sequenc
 }
 
 // expired is a context that has ended: a stream asked with it gives what it has, without waiting.
-func expired() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
+func expired(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	return ctx
 }
@@ -56,7 +56,7 @@ func expired() context.Context {
 // forward writes the next item, or a heartbeat. What is written is flushed only before it has to wait, so a long log
 // leaves in large pieces.
 func (s *Server) forward(ctx context.Context, items execution.Stream, w *streamWriter) error {
-	item, err := items.Next(expired())
+	item, err := items.Next(expired(ctx))
 	if err == nil {
 		return w.item(item)
 	}

@@ -93,6 +93,7 @@ func overHTTP(t testing.TB, s *link.Service) func(execution.Authority) link.Runt
 func TestService(t *testing.T) {
 	t.Parallel()
 	linktest.Run(t, func(t *testing.T) linktest.Harness {
+		t.Helper()
 		store := memory(t)
 		return linktest.Harness{As: service(t, store).As, Store: store, Dump: store.Dump}
 	})
@@ -101,6 +102,7 @@ func TestService(t *testing.T) {
 func TestClient(t *testing.T) {
 	t.Parallel()
 	linktest.Run(t, func(t *testing.T) linktest.Harness {
+		t.Helper()
 		store := memory(t)
 		return linktest.Harness{As: overHTTP(t, service(t, store)), Store: store, Dump: store.Dump}
 	})

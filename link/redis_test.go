@@ -23,6 +23,7 @@ func onRedis(t *testing.T) (*redisjournal.Store, func() map[string]string) {
 func TestServiceOnRedis(t *testing.T) {
 	t.Parallel()
 	linktest.Run(t, func(t *testing.T) linktest.Harness {
+		t.Helper()
 		store, dump := onRedis(t)
 		return linktest.Harness{As: service(t, store).As, Store: store, Dump: dump}
 	})
@@ -31,6 +32,7 @@ func TestServiceOnRedis(t *testing.T) {
 func TestClientOnRedis(t *testing.T) {
 	t.Parallel()
 	linktest.Run(t, func(t *testing.T) linktest.Harness {
+		t.Helper()
 		store, dump := onRedis(t)
 		return linktest.Harness{As: overHTTP(t, service(t, store)), Store: store, Dump: dump}
 	})

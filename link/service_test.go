@@ -115,7 +115,9 @@ func TestABoundOnOpenExecutionsRefusesNewOnesAndAnswersReplays(t *testing.T) {
 	require.NoError(t, err)
 	before := store.Dump()
 	_, err = local.Create(t.Context(), "another", linktest.Request("hello"))
-	api := linktest.Refused(t, err, execution.Overloaded, "")
+	var api *execution.APIError
+	require.ErrorAs(t, err, &api)
+	require.Equal(t, execution.Overloaded, api.Code)
 	require.Equal(t, 7*time.Second, api.RetryAfter)
 	require.ErrorIs(t, err, execution.ErrOverloaded)
 	again, err := local.Create(t.Context(), "key", linktest.Request("hello"))
@@ -227,8 +229,8 @@ func TestAPausedQuestionAsksToResumeFirst(t *testing.T) {
 	_, err = store.Pause(t.Context(), created.View.ID)
 	require.NoError(t, err)
 	_, err = local.SubmitInput(t.Context(), created.View.ID, linktest.Answer("op", "question", "yes"))
-	api := linktest.Refused(t, err, execution.Conflict, "id")
-	require.Contains(t, api.Detail, "resume")
+	detail := linktest.Refused(t, err, execution.Conflict, "id")
+	require.Contains(t, detail, "resume")
 }
 
 func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {

@@ -84,8 +84,8 @@ func createNamesAgents(t *testing.T, h Harness) {
 	request.Agent = "nobody"
 	unchanged(t, h, func() {
 		_, err := h.Local().Create(bounded(t), "", request)
-		api := Refused(t, err, execution.UnknownAgent, "agent")
-		require.Contains(t, api.Detail, "demo, other")
+		detail := Refused(t, err, execution.UnknownAgent, "agent")
+		require.Contains(t, detail, "demo, other")
 		require.ErrorIs(t, err, execution.ErrUnknownAgent)
 		require.ErrorIs(t, err, execution.ErrInvalid)
 	})

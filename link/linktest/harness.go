@@ -152,14 +152,14 @@ func Log(t testing.TB, store journal.Store, id execution.ID) []execution.Event {
 	return events
 }
 
-// Refused asserts an error's code and field, and that it is of the class.
-func Refused(t testing.TB, err error, code execution.ErrorCode, field string) *execution.APIError {
+// Refused asserts an error's code and field, and gives its detail.
+func Refused(t testing.TB, err error, code execution.ErrorCode, field string) (detail string) {
 	t.Helper()
 	var api *execution.APIError
 	require.Truef(t, errors.As(err, &api), "want an APIError, got %v", err)
 	require.Equal(t, code, api.Code, api.Detail)
 	require.Equal(t, field, api.Field, api.Detail)
-	return api
+	return api.Detail
 }
 
 func bounded(t testing.TB) context.Context {

@@ -62,8 +62,8 @@ func inputConflicts(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	unchanged(t, h, func() {
 		_, err := h.Local().SubmitInput(bounded(t), id, Answer("op-2", "question", "no"))
-		api := Refused(t, err, execution.InteractionClosed, "input.requestId")
-		require.Contains(t, api.Detail, "op-1")
+		detail := Refused(t, err, execution.InteractionClosed, "input.requestId")
+		require.Contains(t, detail, "op-1")
 		require.ErrorIs(t, err, execution.ErrInteractionClosed)
 		_, err = h.Local().SubmitInput(bounded(t), id, Answer("op-1", "question", "no"))
 		Refused(t, err, execution.Conflict, "operationId")
