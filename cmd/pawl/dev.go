@@ -67,16 +67,12 @@ func welcome(s streams, cfg config.Dev, started app.Started) {
 	if len(started.Agents) > 0 {
 		agent = started.Agents[0]
 	}
-	command := "pawl"
-	if strings.Contains(os.Args[0], "go-build") { // started by go run: there is no pawl to type yet
-		command = "go run ./cmd/pawl"
-	}
 	environment := ""
 	if cfg.Addr != "127.0.0.1:8080" {
 		environment = "PAWL_URL=" + started.URL + " "
 	}
 	_, _ = fmt.Fprintf(s.out, "\nPawl is starting on %s: %s.\nOpen  %s/monitoring\nType  %s%s submit --watch %s \"Oslo, please\"\n\n",
-		started.URL, started.Redis, started.URL, environment, command, agent) // a closed pipe does not stop it
+		started.URL, started.Redis, started.URL, environment, self(), agent) // a closed pipe does not stop it
 }
 
 // writeAgents writes the demo agent's file. It never overwrites one.
@@ -92,5 +88,5 @@ func writeAgents(s streams, file string, cfg config.Dev) error {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return fail("write %s: %w", file, err)
 	}
-	return say(s.out, fmt.Sprintf("Wrote %s. Run it with: PAWL_AGENTS=%s pawl dev", file, file))
+	return say(s.out, fmt.Sprintf("Wrote %s. Run it with: PAWL_AGENTS=%s %s dev", file, file, self()))
 }

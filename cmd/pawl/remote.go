@@ -41,7 +41,7 @@ func explain(ctx context.Context, url string, err error) error {
 	case errors.Is(err, execution.ErrUnauthenticated):
 		return fail("%w: set PAWL_API_KEY", err)
 	case errors.Is(err, execution.ErrUnavailable) && !answered(err):
-		return fail("no API answers at %s: start it with `pawl dev`, or name another one in PAWL_URL", url)
+		return fail("no API answers at %s: start it with `%s dev`, or name another one in PAWL_URL", url, self())
 	case errors.Is(err, execution.ErrNotFound):
 		return fail("%w: was the id copied whole, and is %s the right API?", err, url)
 	default:

@@ -96,7 +96,7 @@ func submit(ctx context.Context, s streams, api remote, url string, asked submis
 		return err
 	}
 	if s.outTerminal {
-		return say(s.err, fmt.Sprintf("Follow it with: pawl watch %s", created.View.ID))
+		return say(s.err, fmt.Sprintf("Follow it with: %s watch %s", self(), created.View.ID))
 	}
 	return nil
 }

@@ -233,7 +233,7 @@ func (w *watcher) suspended(ctx context.Context) (bool, error) {
 	if err != nil || view.State != execution.Suspended {
 		return false, nil // the next look around tells
 	}
-	w.render.note("Suspended: it goes on when it is resumed. Come back with: pawl watch %s", w.id)
+	w.render.note("Suspended: it goes on when it is resumed. Come back with: %s watch %s", self(), w.id)
 	return true, &exit{code: exitSuspended}
 }
 
@@ -266,7 +266,7 @@ func (w *watcher) back() {
 }
 
 func (w *watcher) interrupted() error {
-	w.render.note("The execution goes on. Come back with: pawl watch %s", w.id)
+	w.render.note("The execution goes on. Come back with: %s watch %s", self(), w.id)
 	return &exit{code: exitInterrupted}
 }
 
@@ -312,10 +312,10 @@ func exitOf(view execution.View) error {
 func answerCommand(id execution.ID, asked *execution.Interaction) string {
 	switch {
 	case asked == nil:
-		return fmt.Sprintf("pawl input %s …", id)
+		return fmt.Sprintf("%s input %s …", self(), id)
 	case asked.Kind == execution.Approval:
-		return fmt.Sprintf("pawl input %s --request %s --approve (or --reject)", id, asked.RequestID)
+		return fmt.Sprintf("%s input %s --request %s --approve (or --reject)", self(), id, asked.RequestID)
 	default:
-		return fmt.Sprintf("pawl input %s --request %s %q", id, asked.RequestID, "your answer")
+		return fmt.Sprintf("%s input %s --request %s %q", self(), id, asked.RequestID, "your answer")
 	}
 }
