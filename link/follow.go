@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// followPage bounds what one read of a follower brings.
-const followPage = 100
+// readPage bounds what one read of the log brings.
+const readPage = 100
 
 // Follow implements RuntimeLink.
 func (l *session) Follow(
@@ -98,7 +98,7 @@ func (f *follower) read(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	page, err := f.service.page(ctx, f.id, f.after, followPage)
+	page, err := f.service.page(ctx, f.id, f.after, readPage)
 	if err != nil {
 		return err
 	}

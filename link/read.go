@@ -27,15 +27,36 @@ func (l *session) Events(
 	if _, err := l.see(ctx, "events", id); err != nil {
 		return execution.EventPage{}, err
 	}
-	page, err := l.service.page(ctx, id, after, min(limit, MaxLimit))
-	if err != nil {
-		return execution.EventPage{}, err
+	return l.service.gather(ctx, id, after, min(limit, MaxLimit))
+}
+
+// maxPageBytes is about where a page of events ends, however few they are: no log is too large to be read.
+const maxPageBytes = 4 << 20
+
+// gather reads small pages until it has limit events or maxPageBytes.
+func (s *Service) gather(
+	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
+) (execution.EventPage, error) {
+	out := execution.EventPage{Events: []execution.Event{}, NextAfter: after, HasMore: true}
+	for bytes := 0; out.HasMore && len(out.Events) < limit && bytes < maxPageBytes; {
+		page, err := s.page(ctx, id, out.NextAfter, min(limit-len(out.Events), readPage))
+		if err != nil {
+			return execution.EventPage{}, err
+		}
+		for _, event := range page.Events {
+			data, err := event.MarshalJSON()
+			if err != nil {
+				return execution.EventPage{}, s.problem(ctx, "events "+string(id), err)
+			}
+			if bytes += len(data); bytes > maxPageBytes && len(out.Events) > 0 {
+				break
+			}
+			out.Events = append(out.Events, event)
+			out.NextAfter = event.Sequence
+		}
+		out.HasMore = out.NextAfter < page.Last
 	}
-	next := after
-	if n := len(page.Events); n > 0 {
-		next = page.Events[n-1].Sequence
-	}
-	return execution.EventPage{Events: page.Events, NextAfter: next, HasMore: next < page.Last}, nil
+	return out, nil
 }
 
 // maxSequence is the largest number that every store can count to.
@@ -56,9 +77,6 @@ func (s *Service) page(
 	if after > page.Last {
 		return page, execution.NewAPIError(execution.Conflict,
 			"the log ends at %d, before %d", page.Last, after).In("after")
-	}
-	if page.Events == nil {
-		page.Events = []execution.Event{}
 	}
 	return page, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,27 @@ func eventPages(t *testing.T, h Harness) {
 	page, err := h.Local().Events(bounded(t), id, 8, 1_000_000)
 	require.NoError(t, err)
 	require.Equal(t, execution.EventPage{Events: []execution.Event{}, NextAfter: 8}, page)
+}
+
+func eventPagesByBytes(t *testing.T, h Harness) {
+	id := submit(t, h.Local())
+	w := Claim(t, h.Store, id)
+	text := strings.Repeat("x", 1<<20)
+	for range 9 {
+		w.Commit(journal.Then{Kind: journal.ThenContinue}, &execution.Warning{Code: "big", Message: text})
+	}
+	w.Complete("done")
+	var got []execution.Event
+	pages := 0
+	for after, more := execution.Sequence(0), true; more; pages++ {
+		page, err := h.Local().Events(bounded(t), id, after, 1000)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.Events), 6)
+		got = append(got, page.Events...)
+		after, more = page.NextAfter, page.HasMore
+	}
+	require.Equal(t, Log(t, h.Store, id), got)
+	require.Equal(t, 3, pages)
 }
 
 func eventRefusals(t *testing.T, h Harness) {

@@ -27,6 +27,7 @@ func Run(t *testing.T, open Open) {
 		{"a role bounds what a caller sees and steers", rolesBound},
 		{"a malformed id is invalid and an unknown one not found", unknownIDs},
 		{"events come in pages", eventPages},
+		{"case G2: a page of events ends by its bytes too", eventPagesByBytes},
 		{"events refuse a bad limit and a cursor beyond the log", eventRefusals},
 		{"wait returns when the state changes", waitForState},
 		{"wait returns when the version changes", waitForVersion},
