@@ -1,6 +1,7 @@
 package redisjournal
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,24 @@ func TestEachExecutionKnowsItsRangeOfTheHistory(t *testing.T) {
 		got, err := w.rdb.HMGet(w.ctx(), w.store.keys.row(id), "historyStart", "historyEnd").Result()
 		require.NoError(t, err)
 		require.Equal(t, want, got)
+	}
+}
+
+func TestNoConversationIdReachesAnotherConversationsKeys(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	k := keyspace{prefix: w.cfg.Prefix}
+	for _, id := range []execution.ConversationID{"talk:messages", "talk:waiting", "a:b:c", ":"} {
+		require.Zero(t, strings.Count(strings.TrimPrefix(k.conversation(id), k.partition(id.Partition())+"conv:"), ":"))
+		n := newExecution(id.Partition())
+		n.ConversationID = id
+		_, err := w.store.Reserve(w.ctx(), n)
+		require.NoError(t, err)
+		w.commit(w.claim(n.ID, "n1"), journal.Then{Kind: journal.ThenContinue})
+		messages, err := w.store.Messages(w.ctx(), n.ID, 0, 10)
+		require.NoError(t, err)
+		require.Len(t, messages, 1)
+		require.EqualValues(t, 1, w.rdb.Exists(w.ctx(), k.messages(id)).Val(), "Go and Lua write the key alike")
 	}
 }
 

@@ -72,9 +72,10 @@ func (k keyspace) member(p execution.Partition, member string) string {
 // lock is a string: until when (ms) a partition that was swept to the end is left alone.
 func (k keyspace) lock(p execution.Partition) string { return k.partition(p) + "sweep" }
 
-// conversation is a hash; messages, a list, and waiting, a zset, stand beside it.
+// conversation is a hash; messages, a list, and waiting, a zset, stand beside it. A client may choose an id with colons:
+// they are written %3a, so that no conversation's key is another one's list. lib.lua does the same.
 func (k keyspace) conversation(id execution.ConversationID) string {
-	return k.partition(id.Partition()) + "conv:" + string(id)
+	return k.partition(id.Partition()) + "conv:" + strings.ReplaceAll(string(id), ":", "%3a")
 }
 
 func (k keyspace) messages(id execution.ConversationID) string {

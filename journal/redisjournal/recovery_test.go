@@ -143,3 +143,32 @@ func TestCaseC3_QuarantineNamesNodeAndWorkers(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, journal.ClaimQuarantine, refused.Reason, "a repeat answers as before")
 }
+
+func TestALateHoldersRetryTakesTheStandingTaskBack(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	n := keyed("k", "f", "")
+	_, err := w.store.Reserve(w.ctx(), n)
+	require.NoError(t, err)
+	c := w.claim(n.ID, "n1")
+	w.now = w.now.Add(time.Hour)
+	found, err := w.store.Sweep(w.ctx(), n.ID.Partition(), 10)
+	require.NoError(t, err)
+	_, err = w.store.Requeue(w.ctx(), found[0])
+	require.NoError(t, err)
+	again, err := w.store.Reserve(w.ctx(), n)
+	require.NoError(t, err)
+	require.Len(t, again.Tasks, 1)
+	_, err = w.store.Release(w.ctx(), journal.Release{
+		Hold: journal.Hold{Execution: n.ID, Fence: c.Fence, Operation: 1}, Retry: &journal.Retry{Node: "n", After: time.Minute},
+	})
+	require.NoError(t, err)
+	again, err = w.store.Reserve(w.ctx(), n)
+	require.NoError(t, err)
+	require.Empty(t, again.Tasks)
+	_, err = w.store.Claim(w.ctx(), journal.ClaimRequest{Execution: n.ID, Worker: "w", Nonce: "n2", TTL: time.Second})
+	var refused *journal.ClaimRefused
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, journal.ClaimEarly, refused.Reason)
+	require.Equal(t, time.Minute, refused.RetryAfter)
+}

@@ -98,7 +98,7 @@ put(x, 'claimAnswer', reclaimed and '1' or '0')
 put(x, 'worker', worker)
 put(x, 'expiresAtMs', text(x.now + number(ttl)))
 put(x, 'state', 'running')
-clear(x, 'waitKind', 'waitUntilMs', 'runnable')
+clear(x, 'waitKind', 'waitUntilMs')
 if row.startedAtMs == '' then
   put(x, 'startedAtMs', text(x.now))
   if number(row.deadlineMs) > 0 then put(x, 'deadlineAtMs', text(x.now + number(row.deadlineMs))) end

@@ -86,7 +86,10 @@ local function clear(x, ...)
 end
 
 local function event(x, payload) x.log[#x.log + 1] = payload end
-local function move(x, index, at) x.index, x.at = index, at end
+local function move(x, index, at)
+  x.index, x.at = index, at
+  if index ~= 'handoff' then clear(x, 'runnable') end
+end
 local function later(x, ...) x.commands[#x.commands + 1] = { ... } end
 
 -- live reports whether a claim holds the row now; ran_out whether one did and nobody has taken the row from it yet.
@@ -189,7 +192,12 @@ local function standing(x)
   return table.concat({ row.id, row.step, row.wake, row.taskQueue }, '\t')
 end
 
-local function conversation(x) return x.partition .. 'conv:' .. x.row.conversation end
+-- conversation is the key of the row's conversation. Colons of an id that a client chose are written %3a, so that no
+-- conversation's key is another one's list.
+local function conversation(x)
+  local name = string.gsub(x.row.conversation, ':', '%%3a')
+  return x.partition .. 'conv:' .. name
+end
 
 -- history appends messages to the conversation and notes the range that is the row's own. Two rows may append in one
 -- script, when one hands the conversation to the other.
@@ -260,7 +268,7 @@ local function finish(x, state, payload)
   let_go(x)
   clear_wait(x)
   clear_interaction(x)
-  clear(x, 'finalState', 'finalEvent', 'restAtMs', 'batch', 'readsHistory', 'pauseAtMs', 'runnable')
+  clear(x, 'finalState', 'finalEvent', 'restAtMs', 'batch', 'readsHistory', 'pauseAtMs')
   put(x, 'suspensionReason', '')
   put(x, 'suspensionDetail', '')
   if state ~= 'completed' then put(x, 'outcome', '') end
@@ -292,7 +300,7 @@ local function suspend(x, reason, detail, payload)
   put(x, 'restAtMs', text(x.now))
   put(x, 'suspensionReason', reason)
   put(x, 'suspensionDetail', detail)
-  clear(x, 'pauseAtMs', 'runnable')
+  clear(x, 'pauseAtMs')
   event(x, payload)
   rest(x)
 end
@@ -309,7 +317,6 @@ local function ask(x, request, blob, expires, on_expiry, kind, expired, received
   put(x, 'interactionReceived', received)
   put(x, 'waitKind', kind)
   put(x, 'waitUntilMs', expires)
-  clear(x, 'runnable')
   event(x, payload)
   rest(x)
 end

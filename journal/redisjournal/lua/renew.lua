@@ -18,10 +18,7 @@ if not contains(states, row.state) then return refuse('STATE', row.state) end
 local expires = x.now + number(ttl)
 if row.cancelAtMs ~= '' then expires = math.max(x.now, math.min(expires, number(row.cancelAtMs) + t.cancel_grace)) end
 put(x, 'expiresAtMs', text(expires))
-if row.state == 'running' then
-  clear(x, 'runnable')
-  move(x, 'due', expires)
-end
+if row.state == 'running' then move(x, 'due', expires) end
 answer = table.concat({
   row.cancelAtMs ~= '' and '1' or '0', row.pauseAtMs ~= '' and '1' or '0', text(expires - x.now),
 }, ' ')
