@@ -27,6 +27,7 @@ func claimClauses() []clause {
 		{name: "contract C, terminal + claim: a claim of a state that needs no worker is refused", run: claimState},
 		{name: "case A18: a renewed claim lasts, however long the node takes", run: renewLasts},
 		{name: "renew moves only the expiry; version and events stay", run: renewQuiet},
+		{name: "a renew of a holder that was superseded since is refused, also when it repeats one", run: renewAgain},
 		{name: "case B11: the back-off floor is in the claim", run: claimEarly},
 		{name: "case C3: a step reclaimed too often is quarantined with its node and workers", run: claimQuarantine},
 		{name: "case A18: without a bound a step may be reclaimed for ever", run: claimUnbounded},
@@ -188,28 +189,6 @@ func claimState(t *testing.T, b *bench) {
 		a := b.arrange(state)
 		b.unchanged(func() { require.Equal(t, journal.ClaimState, refusal(t, a.tryClaim()).Reason) })
 	}
-}
-
-func renewLasts(t *testing.T, b *bench) {
-	a := b.reserve().claim()
-	for range 100 {
-		b.clock.Advance(ttl / 3)
-		renewed, err := b.Store.Renew(b.ctx(), a.next(), ttl)
-		require.NoError(t, err)
-		require.Equal(t, journal.Renewed{TTL: ttl}, renewed)
-		require.Equal(t, b.clock.Ms()+ttl.Milliseconds(), a.entry().AtMs)
-	}
-	require.Zero(t, a.row().Reclaims)
-}
-
-func renewQuiet(t *testing.T, b *bench) {
-	a := b.reserve().claim()
-	before := a.row()
-	b.clock.Advance(time.Second)
-	_, err := b.Store.Renew(b.ctx(), a.next(), ttl)
-	require.NoError(t, err)
-	before.Claim.ExpiresAtMs += 1000
-	require.Equal(t, rowText(t, before), rowText(t, a.row()))
 }
 
 func claimEarly(t *testing.T, b *bench) {

@@ -24,6 +24,7 @@ func recoveryClauses() []clause {
 		{name: "case B12: of many reapers that saw the same entry one makes a task", run: requeueOnce},
 		{name: "case A17: the reaper does not ask whether anybody can run it; it only makes it runnable", run: requeueForever},
 		{name: "what was renewed, claimed, committed or ended between look and write is left alone", run: requeueMoved},
+		{name: "requeue wants the wake number that was seen, whatever the entry's score", run: requeueWake},
 		{name: "requeue leaves the view alone", run: requeueQuiet},
 		{name: "a recorded cancel ends the row in the requeue", run: requeueCanceled},
 		{name: "postpone moves an entry that is due as seen", run: postpone},
@@ -189,6 +190,19 @@ func requeueMoved(t *testing.T, b *bench) {
 			})
 		}
 	}
+}
+
+func requeueWake(t *testing.T, b *bench) {
+	a := b.reserve()
+	seen := a.entry()
+	a.claim().release() // in the same millisecond: index and score are as before
+	require.Equal(t, seen.AtMs, a.entry().AtMs)
+	b.clock.Advance(b.cfg.HandoffGrace)
+	b.unchanged(func() {
+		answer, err := b.Store.Requeue(b.ctx(), seen)
+		require.NoError(t, err)
+		require.False(t, answer.Moved)
+	})
 }
 
 func requeueQuiet(t *testing.T, b *bench) {

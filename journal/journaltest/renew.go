@@ -1,0 +1,53 @@
+package journaltest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/journal"
+)
+
+func renewLasts(t *testing.T, b *bench) {
+	a := b.reserve().claim()
+	for range 100 {
+		b.clock.Advance(ttl / 3)
+		renewed, err := b.Store.Renew(b.ctx(), a.next(), ttl)
+		require.NoError(t, err)
+		require.Equal(t, journal.Renewed{TTL: ttl}, renewed)
+		require.Equal(t, b.clock.Ms()+ttl.Milliseconds(), a.entry().AtMs)
+	}
+	require.Zero(t, a.row().Reclaims)
+}
+
+func renewQuiet(t *testing.T, b *bench) {
+	a := b.reserve().claim()
+	before := a.row()
+	b.clock.Advance(time.Second)
+	_, err := b.Store.Renew(b.ctx(), a.next(), ttl)
+	require.NoError(t, err)
+	before.Claim.ExpiresAtMs += 1000
+	require.Equal(t, rowText(t, before), rowText(t, a.row()))
+}
+
+func renewAgain(t *testing.T, b *bench) {
+	for _, lose := range []func(a *actor){
+		func(a *actor) { a.runOut().claim() }, func(a *actor) { a.runOut().pause() }, func(a *actor) { a.commit(goOn()) },
+	} {
+		a := b.reserve().claim()
+		hold := a.next()
+		first, err := b.Store.Renew(b.ctx(), hold, ttl)
+		require.NoError(t, err)
+		b.unchanged(func() {
+			again, err := b.Store.Renew(b.ctx(), hold, ttl)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+		})
+		lose(a)
+		b.unchanged(func() {
+			_, err := b.Store.Renew(b.ctx(), hold, ttl)
+			require.ErrorIs(t, err, journal.ErrFenced)
+		})
+	}
+}
