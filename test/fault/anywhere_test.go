@@ -149,6 +149,7 @@ func serving(queue string) map[string]string {
 func dieAt(t *testing.T, stack *harness.Stack, api *harness.API, agent string, cut harness.Cut,
 	expected []execution.EventType,
 ) {
+	t.Helper()
 	proxy := stack.NewProxy()
 	victim := stack.Worker(serving(agent), map[string]string{"PAWL_REDIS_URL": proxy.URL})
 	proxy.Arm(cut, victim.Kill)

@@ -47,6 +47,7 @@ func TestCasesA8A9D1_ARollingDeployUnderLoadLosesNothing(t *testing.T) {
 // rollingDeploy replaces three workers one by one, as a deployment does: the new one starts, then the old one is asked to
 // stop. The load keeps every worker busy, and leaves as much room as one worker gives.
 func rollingDeploy(t *testing.T, drain string) {
+	t.Helper()
 	const load, concurrency = 75, "30"
 	tools := harness.Tools(t)
 	tools.Behave("/lookup", harness.After(30*time.Millisecond))

@@ -38,6 +38,7 @@ func TestAFrozenWorkerThatWakesChangesNothing(t *testing.T) {
 }
 
 func freezeInNode(t *testing.T, agent, node string) {
+	t.Helper()
 	tools := harness.Tools(t)
 	tools.Behave("/lookup", answerWhenSentAgain())
 	stack := harness.New(t, harness.Config{Agents: agentsFor(tools, sleepers)})

@@ -135,6 +135,7 @@ func referenceRuns(t *testing.T) map[string][]execution.EventType {
 }
 
 func killWorker(t *testing.T, kill kill, expected []execution.EventType) time.Duration {
+	t.Helper()
 	tools := harness.Tools(t)
 	stack := harness.New(t, harness.Config{Agents: agentsFor(tools, walkers)})
 	api := stack.API()
@@ -150,6 +151,7 @@ func killWorker(t *testing.T, kill kill, expected []execution.EventType) time.Du
 
 // killAPI kills the API between the write of a submission and its enqueue; the client gets no answer and repeats itself.
 func killAPI(t *testing.T, kill kill, expected []execution.EventType) time.Duration {
+	t.Helper()
 	tools := harness.Tools(t)
 	stack := harness.New(t, harness.Config{Agents: agentsFor(tools, walkers)})
 	stack.Reaper()

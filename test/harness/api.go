@@ -29,6 +29,7 @@ type API struct {
 
 // For is the same API for a subtest: what fails belongs to tb.
 func (a *API) For(tb testing.TB) *API {
+	tb.Helper()
 	return &API{Process: a.Process, URL: a.URL, tb: tb}
 }
 

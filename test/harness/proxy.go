@@ -2,14 +2,12 @@ package harness
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // Cut says when a proxy fires: at the nth command that changes or reads data, before Redis has got it or after Redis has
@@ -48,7 +46,7 @@ func (s *Stack) NewProxy() *Proxy {
 		s.tb.Fatalf("proxy: %v", err)
 	}
 	p := &Proxy{URL: "redis://" + listener.Addr().String(), target: s.Server.Addr()}
-	s.tb.Cleanup(func() { closeQuietly(s.tb, listener) })
+	s.tb.Cleanup(func() { _ = listener.Close() }) // the test is over
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -59,12 +57,6 @@ func (s *Stack) NewProxy() *Proxy {
 		}
 	}()
 	return p
-}
-
-func closeQuietly(tb testing.TB, closer io.Closer) {
-	if err := closer.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		tb.Logf("proxy: %v", err)
-	}
 }
 
 // Arm makes the proxy call fire at the cut, counted from now.

@@ -93,6 +93,7 @@ func New(tb testing.TB, cfg Config) *Stack {
 
 // For is the same stack for a subtest: what it starts and what fails belongs to tb.
 func (s *Stack) For(tb testing.TB) *Stack {
+	tb.Helper()
 	sub := *s
 	sub.tb = tb
 	return &sub

@@ -33,7 +33,8 @@ func TestDevRunsTheMainJobOnAMachineWithGoOnly(t *testing.T) {
 	t.Run("submitted, followed and answered by the CLI", func(t *testing.T) { driveByCLI(t, api) })
 	t.Run("Ctrl-C ends it", func(t *testing.T) {
 		api.Interrupt()
-		api.WaitExit()
+		_, err := api.WaitExit()
+		t.Logf("`go run` after Ctrl-C: %v", err)
 	})
 }
 
@@ -63,6 +64,7 @@ func goEnv(t *testing.T, name string) string {
 }
 
 func driveByCLI(t *testing.T, api *harness.API) {
+	t.Helper()
 	program := filepath.Join(harness.Programs(t, ""), "pawl")
 	env := []string{"PATH=", "HOME=" + t.TempDir(), "PAWL_URL=" + api.URL}
 	cli := func(args ...string) string {

@@ -35,7 +35,7 @@ func badRequests(id string) []badRequest {
 	lastEvent := get("a Last-Event-ID that is no number", "Last-Event-ID", events)
 	lastEvent.header = map[string]string{"Last-Event-ID": "three", "Accept": "text/event-stream"}
 	return []badRequest{
-		post("an unknown field", "colour", `{"agent": "demo", "colour": "red", `+message+`}`),
+		post("an unknown field", "shade", `{"agent": "demo", "shade": "red", `+message+`}`),
 		post("a field of a feature that is not built", "webhook", `{"agent": "demo", "webhook": {"url": "x"}, `+message+`}`),
 		post("a wrong type", "agent", `{"agent": 7, `+message+`}`),
 		post("an empty agent", "agent", `{"agent": "", `+message+`}`),
