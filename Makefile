@@ -31,8 +31,8 @@ test/fault: setup ## Kill, freeze and restart real processes
 	go vet -tags faultpoint ./...
 	go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./internal/faultpoint/... ./test/fault/...
 
-soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call
-	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo' $(TEST_FLAGS) ./test/fault/
+soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call, minutes of random attacks
+	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo|UnderAttack' $(TEST_FLAGS) ./test/fault/
 
 lint: tools ## Run the linters and check the format
 	$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
