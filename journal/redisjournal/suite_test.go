@@ -77,7 +77,12 @@ func TestConformance(t *testing.T) {
 
 func TestDifferential(t *testing.T) {
 	t.Parallel()
-	journaltest.Differential(t, openRedis, func(t *testing.T, cfg journal.Config) journaltest.Harness {
+	rdb := redistest.Shared(t).Client(t) // one for all runs: there may be thousands
+	openShared := func(t *testing.T, cfg journal.Config) journaltest.Harness {
+		t.Helper()
+		return harness(t, rdb, rdb, &losing{}, cfg)
+	}
+	journaltest.Differential(t, openShared, func(t *testing.T, cfg journal.Config) journaltest.Harness {
 		t.Helper()
 		store, err := memjournal.New(cfg)
 		require.NoError(t, err)
