@@ -3,17 +3,27 @@ package executor
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/execution"
 )
 
-// asJSON makes any bytes a JSON value: valid JSON stays, nothing becomes empty, anything else becomes a JSON string.
+// maxDepth bounds how deep a JSON value from outside may be nested. Decoders give up on documents that are too deep, and
+// every value is stored inside others: one at a decoder's own limit could be written and never read again.
+const maxDepth = 1000
+
+// asJSON makes any bytes a JSON value that everybody can read: valid JSON stays, nothing becomes empty, anything else
+// (also what is nested too deep) becomes a JSON string. Bytes that are no UTF-8 are replaced.
 func asJSON(data json.RawMessage, empty string) json.RawMessage {
 	trimmed := bytes.TrimSpace(data)
 	if len(trimmed) == 0 {
 		return json.RawMessage(empty)
 	}
-	if json.Valid(trimmed) {
+	if !utf8.Valid(trimmed) {
+		trimmed = []byte(strings.ToValidUTF8(string(trimmed), "\uFFFD"))
+	}
+	if json.Valid(trimmed) && !tooDeep(trimmed) {
 		return json.RawMessage(trimmed)
 	}
 	text, err := json.Marshal(string(trimmed))
@@ -21,6 +31,27 @@ func asJSON(data json.RawMessage, empty string) json.RawMessage {
 		return json.RawMessage(empty) // a Go string always encodes
 	}
 	return text
+}
+
+// tooDeep reports whether valid JSON is nested deeper than maxDepth.
+func tooDeep(data []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // normalize makes a result fit for the ledger and the history: it names its call, and its content is JSON.

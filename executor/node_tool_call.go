@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
@@ -121,16 +122,27 @@ func (m *machine) markStarted(ctx context.Context, calls []*pending) error {
 	return m.env.MarkStarted(ctx, ids)
 }
 
-// runCalls carries out every call and waits for all of them. It returns the first error of the store; what happened to
-// the calls is in them.
+// maxConcurrentCalls bounds the calls of one batch that are in flight: a model that asks for thousands at once must not
+// take the worker's connections and time from the executions beside it.
+const maxConcurrentCalls = 64
+
+// runCalls carries out every call, many at a time, and waits for all of them. It returns the first error of the store,
+// after which no further call is sent; what happened to the calls is in them.
 func (m *machine) runCalls(ctx context.Context, calls []*pending) error {
 	var (
 		wait    sync.WaitGroup
 		failure error                    // guarded by turn
+		failed  atomic.Bool              // failure is set
 		turn    = make(chan struct{}, 1) // receipts are written one by one: each carries the usage after it
+		slots   = make(chan struct{}, maxConcurrentCalls)
 	)
 	for _, p := range calls {
+		slots <- struct{}{}
+		if failed.Load() {
+			break
+		}
 		wait.Go(func() {
+			defer func() { <-slots }()
 			m.carryOut(ctx, p)
 			if p.result == nil {
 				return
@@ -139,6 +151,7 @@ func (m *machine) runCalls(ctx context.Context, calls []*pending) error {
 			defer func() { <-turn }()
 			if err := m.receive(ctx, p.entry.intent.Call, *p.result); err != nil && failure == nil {
 				failure = err
+				failed.Store(true)
 			}
 		})
 	}

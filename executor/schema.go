@@ -34,6 +34,9 @@ func fits(schema json.RawMessage, document []byte) error {
 	if err != nil {
 		return fmt.Errorf("not JSON: %w", err)
 	}
+	if tooDeep(document) {
+		return fmt.Errorf("nested deeper than %d", maxDepth)
+	}
 	const name = "schema.json"
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
