@@ -45,6 +45,8 @@ func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"nonsense":                      "unknown command",
+		"sumbit demo x":                 "Did you mean this?\n\tsubmit",
+		"submit":                        "Usage: pawl submit [flags] AGENT TEXT…\nTry: pawl submit -h",
 		"submit demo":                   "requires at least 2 arg",
 		"submit --nope demo x":          "unknown flag: --nope",
 		"submit --priority top demo x":  "--priority: want high, normal or low",
@@ -166,9 +168,14 @@ func TestHelp_NamesTheNextStepAndEveryVariable(t *testing.T) {
 	t.Parallel()
 	got := typeCommand(t, newFake(execution.View{}), false, nil, "-h")
 	require.Contains(t, got.out, `pawl submit --watch demo`)
+	require.Contains(t, got.out, "PAWL_URL")
+	got = typeCommand(t, newFake(execution.View{}), false, nil, "input", "-h")
+	require.Contains(t, got.out, "--request REQUEST")
 	got = typeCommand(t, newFake(execution.View{}), false, nil, "dev", "-h")
 	for _, name := range []string{"PAWL_REDIS_URL", "PAWL_DATA_DIR", "PAWL_AGENTS", "PAWL_CLAIM_TTL"} {
 		require.Contains(t, got.out, name)
 	}
-	require.Contains(t, typeCommand(t, newFake(execution.View{}), false, nil, "version").out, "pawl ")
+	said := typeCommand(t, newFake(execution.View{}), false, nil, "version").out
+	require.Contains(t, said, "pawl ")
+	require.Equal(t, said, typeCommand(t, newFake(execution.View{}), false, nil, "--version").out)
 }

@@ -24,7 +24,7 @@ func newDev(s streams) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run everything on this machine", Args: cobra.NoArgs,
-		Long: devHelp + "\n\nThe names of the environment that it obeys:\n\n" + devNames(),
+		Long: devHelp + "\n\nThe names of the environment that it obeys:\n\n" + usageOf(&config.Dev{}),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var cfg config.Dev
 			if err := config.Load(&cfg); err != nil {
@@ -40,9 +40,10 @@ func newDev(s streams) *cobra.Command {
 	return cmd
 }
 
-func devNames() string {
+// usageOf is the table of the names that settings are read from.
+func usageOf(settings any) string {
 	var table strings.Builder
-	if err := config.Usage(&table, &config.Dev{}); err != nil {
+	if err := config.Usage(&table, settings); err != nil {
 		return err.Error()
 	}
 	return strings.TrimRight(table.String(), "\n")

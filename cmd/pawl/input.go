@@ -51,7 +51,7 @@ func newInput(s streams, dial dialer) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.request, "request", "", "the request that is answered, as `pawl watch` prints it")
+	flags.StringVar(&r.request, "request", "", "the `REQUEST` that is answered, as 'pawl watch' prints it (default: the open one)")
 	flags.BoolVar(&r.approve, "approve", false, "approve the calls")
 	flags.BoolVar(&r.reject, "reject", false, "reject the calls")
 	flags.StringVar(&r.answer, "answer", "", "take this result (JSON, else text) in place of running the calls")

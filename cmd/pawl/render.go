@@ -19,7 +19,7 @@ type renderer struct {
 
 	startMs   int64 // of the first event seen
 	began     map[string]int64
-	inText    bool // the cursor stands behind streamed text
+	inText    bool // the cursor stands behind streamed text or at a prompt
 	firstFail error
 }
 
@@ -68,6 +68,18 @@ func (r *renderer) note(format string, args ...any) {
 		r.line("           " + fmt.Sprintf(format, args...))
 	}
 }
+
+// prompt asks. What is printed before somebody has typed a line begins on a line of its own.
+func (r *renderer) prompt(text string) {
+	if r.inText {
+		r.print("\n")
+	}
+	r.print(text)
+	r.inText = true
+}
+
+// typed notes that somebody ended the line at the terminal.
+func (r *renderer) typed() { r.inText = false }
 
 func (r *renderer) line(text string) {
 	if r.inText {

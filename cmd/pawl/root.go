@@ -7,6 +7,9 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/version"
 )
 
 // The exit codes.
@@ -59,18 +62,27 @@ func run(ctx context.Context, args []string, s streams, dial dialer) int {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	err := root.ExecuteContext(ctx)
+	typed, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitCompleted
 	}
 	var coded *exit
 	if !errors.As(err, &coded) { // cobra's own: an unknown command or flag, a missing argument
-		coded = &exit{code: exitUsage, err: fmt.Errorf("%w\nTry: pawl -h", err)}
+		coded = &exit{code: exitUsage, err: fmt.Errorf("%w\n%s", err, tryHelp(typed))}
 	}
 	if coded.err != nil {
 		_, _ = fmt.Fprintln(s.err, "pawl: "+coded.err.Error()) // the exit code says it too
 	}
 	return coded.code
+}
+
+// tryHelp is what to type after a command line that was not understood.
+func tryHelp(typed *cobra.Command) string {
+	try := fmt.Sprintf("Try: %s -h", typed.CommandPath())
+	if typed.HasParent() {
+		return fmt.Sprintf("Usage: %s\n%s", typed.UseLine(), try)
+	}
+	return try
 }
 
 const rootHelp = `Pawl runs AI-agent executions durably on Redis.
@@ -79,15 +91,20 @@ Start here:
   pawl dev                              runs everything on this machine
   pawl submit --watch demo "Oslo"       submits an execution and follows it
 
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 canceled, 4 suspended, 5 no answer or a refusal, 130 interrupted.`
+Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 canceled, 4 suspended, 5 no answer or a refusal, 130 interrupted.
+
+The names of the environment that submit, watch, input and cancel obey:
+
+`
 
 func newRoot(s streams, dial dialer) *cobra.Command {
 	root := &cobra.Command{
-		Use: "pawl", Short: "Run AI-agent executions durably", Long: rootHelp,
+		Use: "pawl", Short: "Run AI-agent executions durably", Long: rootHelp + usageOf(&config.Client{}),
+		Version:      version.Read().String(),
 		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("pawl {{.Version}}\n")
 	root.AddCommand(newDev(s), newSubmit(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
 		newVersion(s))
 	return root

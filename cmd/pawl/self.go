@@ -3,13 +3,19 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
-// self is what a person types to run this program again. Started by go run there is no pawl to type yet.
-func self() string {
-	dir := filepath.ToSlash(filepath.Dir(os.Args[0]))
-	if strings.Contains(dir, "go-build") && strings.HasSuffix(dir, "/exe") {
+// self is what a person types to run this program again.
+func self() string { return selfFrom(os.Args[0]) }
+
+// selfFrom tells from the name it was started by. Started by go run there is no pawl to type yet: the first time the
+// program lies in a directory for temporary files, later in the build cache.
+func selfFrom(program string) string {
+	dir := filepath.ToSlash(filepath.Dir(program))
+	cached := regexp.MustCompile(`/[0-9a-f]{2}/[0-9a-f]{64}-d$`)
+	if strings.Contains(dir, "/go-build") && strings.HasSuffix(dir, "/exe") || cached.MatchString(dir) {
 		return "go run ./cmd/pawl"
 	}
 	return "pawl"

@@ -114,9 +114,8 @@ func (w *watcher) follow(ctx context.Context, items <-chan received) error {
 				return err
 			}
 		case line, ok := <-w.lines:
-			if !ok { // the terminal is gone: whoever comes next must answer by command
-				w.lines, w.ask, w.pending = nil, false, nil
-				w.render.note("Answer with: %s", answerCommand(w.id, nil))
+			if !ok {
+				w.terminalGone()
 				continue
 			}
 			if err := w.typed(ctx, line); err != nil {
@@ -188,17 +187,26 @@ func (w *watcher) show(interaction *execution.Interaction) {
 		w.lines = readLines(w.in)
 	}
 	w.pending = newPrompt(interaction)
-	w.render.print(w.pending.text())
+	w.render.prompt(w.pending.text())
+}
+
+// terminalGone leaves the answers to commands: nothing can be typed any more.
+func (w *watcher) terminalGone() {
+	if w.pending != nil {
+		w.render.note("Nothing more can be typed here. Answer with: %s", answerCommand(w.id, w.pending.asked))
+	}
+	w.lines, w.ask, w.pending = nil, false, nil
 }
 
 // typed takes a line from the terminal.
 func (w *watcher) typed(ctx context.Context, line string) error {
+	w.render.typed()
 	if w.pending == nil {
 		return nil // typed before there was a question
 	}
 	input, done := w.pending.take(line)
 	if !done {
-		w.render.print(w.pending.text())
+		w.render.prompt(w.pending.text())
 		return nil
 	}
 	operation := w.pending.operation
@@ -233,7 +241,7 @@ func (w *watcher) suspended(ctx context.Context) (bool, error) {
 	if err != nil || view.State != execution.Suspended {
 		return false, nil // the next look around tells
 	}
-	w.render.note("Suspended: it goes on when it is resumed. Come back with: %s watch %s", self(), w.id)
+	w.render.note("Suspended: it does nothing until it is resumed. End it with: %s cancel %s", self(), w.id)
 	return true, &exit{code: exitSuspended}
 }
 
@@ -308,14 +316,10 @@ func exitOf(view execution.View) error {
 	}
 }
 
-// answerCommand is what a person types to answer. Without an interaction it is the general form.
+// answerCommand is what a person types to answer.
 func answerCommand(id execution.ID, asked *execution.Interaction) string {
-	switch {
-	case asked == nil:
-		return fmt.Sprintf("%s input %s …", self(), id)
-	case asked.Kind == execution.Approval:
+	if asked.Kind == execution.Approval {
 		return fmt.Sprintf("%s input %s --request %s --approve (or --reject)", self(), id, asked.RequestID)
-	default:
-		return fmt.Sprintf("%s input %s --request %s %q", self(), id, asked.RequestID, "your answer")
 	}
+	return fmt.Sprintf("%s input %s --request %s %q", self(), id, asked.RequestID, "your answer")
 }

@@ -173,7 +173,36 @@ func TestWatch_AnAnswerFromElsewhereEndsThePrompt(t *testing.T) {
 	fake.end()
 	got := typeCommand(t, fake, true, reader, "watch", string(anID))
 	require.Equal(t, 0, got.code)
-	require.Contains(t, got.out, "Answered elsewhere.")
+	require.Contains(t, got.out, "Book it? > \n   0.100s  interaction_received  100ms\n           Answered elsewhere.\n",
+		"what comes while a prompt is open begins on a line of its own")
+}
+
+func TestWatch_AClosedTerminalLeavesTheAnswerToACommand(t *testing.T) {
+	t.Parallel()
+	fake := newFake(question(execution.Elicitation))
+	fake.send(&execution.InteractionRequired{RequestID: "req-1", Kind: execution.Elicitation, Prompt: "Book it?"})
+	ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer stop()
+	var out strings.Builder
+	code := run(ctx, []string{"watch", string(anID)}, streams{
+		in: strings.NewReader(""), out: &out, err: &out, inTerminal: true, outTerminal: true,
+	}, fake.dial)
+	require.Equal(t, exitInterrupted, code)
+	require.Contains(t, out.String(), "Book it? > \n           Nothing more can be typed here. Answer with: pawl input "+
+		string(anID)+" --request req-1 \"your answer\"\n")
+}
+
+func TestSelf_IsWhatAPersonCanType(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{
+		"pawl":                           "pawl",
+		"./bin/pawl":                     "pawl",
+		"/tmp/go-build123/b001/exe/pawl": "go run ./cmd/pawl",
+		"/home/a/go-build/pawl":          "pawl",
+		"/c/3f/" + strings.Repeat("a", 64) + "-d/pawl": "go run ./cmd/pawl",
+	} {
+		require.Equal(t, want, selfFrom(program), program)
+	}
 }
 
 func TestWatch_CtrlCLeavesItRunningAndSaysHowToComeBack(t *testing.T) {
