@@ -31,7 +31,7 @@ type EventPage struct {
 
 // Definitions stores agent definitions by content hash, once.
 type Definitions interface {
-	// PutDefinition stores the definition under its hash; storing it again changes nothing.
+	// PutDefinition stores the definition under its hash; storing it again changes nothing. ErrOverloaded: the store is full.
 	PutDefinition(ctx context.Context, hash string, definition []byte) error
 	// Definition returns the definition, or ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)

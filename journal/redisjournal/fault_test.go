@@ -227,6 +227,37 @@ func TestWhatIsPaidForIsCommittedWhenMemoryIsFull(t *testing.T) {
 	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 
+func TestASweepComesToItsPurgesWhenMemoryIsFull(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := openOn(t, server.Client(t))
+	waiting := w.reserve()
+	p := waiting.Partition()
+	w.now = w.now.Add(time.Minute)
+	entries, err := w.store.Sweep(w.ctx(), p, 10)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, journal.ActStanding, entries[0].Action)
+	fill(t, w.rdb)
+	require.NoError(t, w.store.Postpone(w.ctx(), entries[0], time.Minute))
+	w.store.cfg.SweepLock = 0
+	entries, err = w.store.Sweep(w.ctx(), p, 10)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+func TestADefinitionIsRefusedAsOverloadWhenMemoryIsFull(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := openOn(t, server.Client(t))
+	require.NoError(t, w.store.PutDefinition(w.ctx(), "hash", []byte("d")))
+	fill(t, w.rdb)
+	require.ErrorIs(t, w.store.PutDefinition(w.ctx(), "hash", []byte("d")), journal.ErrOverloaded)
+	stored, err := w.store.Definition(w.ctx(), "hash")
+	require.NoError(t, err)
+	require.Equal(t, []byte("d"), stored)
+}
+
 func TestTheMemoryGuardIsOffWithoutALimit(t *testing.T) {
 	t.Parallel()
 	w := open(t)

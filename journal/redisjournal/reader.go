@@ -107,7 +107,11 @@ func (s *Store) Ledger(
 
 // PutDefinition stores a definition once. See journal.Definitions.
 func (s *Store) PutDefinition(ctx context.Context, hash string, definition []byte) error {
-	if err := s.rdb.SetNX(ctx, s.keys.definition(hash), definition, 0).Err(); err != nil {
+	err := s.rdb.SetNX(ctx, s.keys.definition(hash), definition, 0).Err()
+	if redis.HasErrorPrefix(err, "OOM") { // also for one that is stored already: Redis asks before it looks
+		err = journal.ErrOverloaded
+	}
+	if err != nil {
 		return refusal("put definition", hash, err)
 	}
 	return nil
