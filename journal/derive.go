@@ -143,3 +143,20 @@ func ExpiredPayload(request execution.RequestID) []byte {
 	}
 	return fmt.Appendf(nil, `{"type":"expired","requestId":%s}`, quoted)
 }
+
+// EventCall is the tool call that an event speaks of; empty for an event of a whole record. A record writes the event of
+// a call with the call's entry, and once.
+func EventCall(payload execution.Payload) execution.CallID {
+	switch event := payload.(type) {
+	case execution.ToolStarted:
+		return event.CallID
+	case *execution.ToolStarted:
+		return event.CallID
+	case execution.ToolCompleted:
+		return event.CallID
+	case *execution.ToolCompleted:
+		return event.CallID
+	default:
+		return ""
+	}
+}

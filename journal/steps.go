@@ -175,7 +175,7 @@ type Then struct {
 	Kind ThenKind
 	// Park: what is waited for. An Interaction makes the state waiting_for_input and writes interaction_required. Await
 	// names the inbox entry waited for: when it is already there, the execution goes on. Wait is how long until
-	// somebody looks, 0 for no bound.
+	// somebody looks, 0 for no bound; an interaction has its own ExpiresAtMs.
 	Interaction *execution.Interaction
 	WaitKind    execution.WaitKind
 	Await       execution.RequestID

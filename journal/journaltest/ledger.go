@@ -15,6 +15,7 @@ func ledgerClauses() []clause {
 		{name: "case B5, B7: a call that another claim has marked is not marked again", run: recordStartedElsewhere},
 		{name: "case B6: a call that has its receipt keeps it, and is not marked again", run: recordKeeps},
 		{name: "a receipt, its event and the usage are one write, once", run: recordDone},
+		{name: "a record of several calls tells of each call once", run: recordPartly},
 		{name: "no mark after a recorded cancel, but receipts", run: recordCanceled},
 		{name: "a call that nobody planned, and a record that contradicts itself, are refused", run: recordInvalid},
 		{name: "a plan replaces an entry without receipt only", run: planAgain},
@@ -100,6 +101,28 @@ func recordDone(t *testing.T, b *bench) {
 	require.Equal(t, before.LastSequence+1, row.LastSequence)
 	require.Equal(t, before.Step, row.Step)
 	b.unchanged(func() { require.True(t, a.record(q).Replayed) })
+}
+
+func recordPartly(t *testing.T, b *bench) {
+	const other execution.CallID = "call_0_8"
+	a := b.reserve().claim()
+	a.commit(goOn(), func(q *journal.Commit) {
+		q.Plan = []journal.Plan{{CallID: theCall, Intent: []byte("one")}, {CallID: other, Intent: []byte("two")}}
+		q.Batch = []execution.CallID{theCall, other}
+	})
+	a.claim()
+	a.record(receiptOf(a.hold))
+	before := a.row().LastSequence
+	both := receiptOf(a.hold)
+	both.Calls, both.Receipts = []execution.CallID{theCall, other}, [][]byte{[]byte("new"), []byte("second")}
+	both.Events = append(both.Events, execution.ToolCompleted{CallID: other, Name: "lookup"})
+	answer := a.record(both)
+	require.Equal(t, "receipt", string(answer.Entries[0].Receipt))
+	require.Equal(t, "second", string(answer.Entries[1].Receipt))
+	events, err := b.Store.Events(b.ctx(), a.id, before, 10)
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	require.Equal(t, &execution.ToolCompleted{CallID: other, Name: "lookup"}, events[0].Payload)
 }
 
 func recordCanceled(t *testing.T, b *bench) {

@@ -35,10 +35,11 @@ func (s *Store) Record(ctx context.Context, q journal.Record) (journal.Recorded,
 		return journal.Recorded{}, fail(operation, q.Execution, err)
 	}
 	if len(fresh) > 0 {
-		if err := s.room(r, len(q.Events)); err != nil {
+		events := newlyTold(q, fresh)
+		if err := s.room(r, len(events)); err != nil {
 			return journal.Recorded{}, fail(operation, q.Execution, err)
 		}
-		s.record(r, q, fresh, now)
+		s.record(r, q, fresh, events, now)
 	}
 	return journal.Recorded{
 		Entries: r.entries(q.Calls), Replayed: len(fresh) == 0, CancelRequested: r.CancelRequested,
@@ -66,7 +67,19 @@ func (r *row) fresh(q journal.Record) ([]int, error) {
 	return fresh, nil
 }
 
-func (s *Store) record(r *row, q journal.Record, fresh []int, nowMs int64) {
+// newlyTold are the record's events but for those of calls that it does not change.
+func newlyTold(q journal.Record, fresh []int) []execution.Payload {
+	var events []execution.Payload
+	for _, payload := range q.Events {
+		call := journal.EventCall(payload)
+		if call == "" || slices.ContainsFunc(fresh, func(i int) bool { return q.Calls[i] == call }) {
+			events = append(events, payload)
+		}
+	}
+	return events
+}
+
+func (s *Store) record(r *row, q journal.Record, fresh []int, events []execution.Payload, nowMs int64) {
 	for _, i := range fresh {
 		entry := r.ledger[q.Calls[i]]
 		entry.State = q.State
@@ -76,7 +89,7 @@ func (s *Store) record(r *row, q journal.Record, fresh []int, nowMs int64) {
 			entry.Receipt = append([]byte{}, q.Receipts[i]...)
 		}
 	}
-	r.write(nowMs, q.Events...)
+	r.write(nowMs, events...)
 	if q.Usage != nil {
 		r.Usage = *q.Usage
 	}

@@ -69,7 +69,7 @@ func (s *Store) record(ctx context.Context, record journal.Record) (journal.Reco
 		args = append(args, receipt)
 	}
 	for _, payload := range record.Events {
-		args = append(args, string(callOf(payload)), e.event(payload))
+		args = append(args, string(journal.EventCall(payload)), e.event(payload))
 	}
 	if e.err != nil {
 		return journal.Recorded{}, e.err
@@ -83,22 +83,6 @@ func (s *Store) record(ctx context.Context, record journal.Record) (journal.Reco
 		recorded.Entries = r.ledgerOf(r.items[2:], record.Calls)
 	}
 	return recorded, r.err
-}
-
-// callOf is the call that an event speaks of; empty for an event of a whole record.
-func callOf(payload execution.Payload) execution.CallID {
-	switch event := payload.(type) {
-	case execution.ToolStarted:
-		return event.CallID
-	case *execution.ToolStarted:
-		return event.CallID
-	case execution.ToolCompleted:
-		return event.CallID
-	case *execution.ToolCompleted:
-		return event.CallID
-	default:
-		return ""
-	}
 }
 
 // Release ends the claim without advancing. See journal.Steps.

@@ -86,7 +86,6 @@ else
   if kind == 'park' then
     local at = number(wait) > 0 and text(x.now + number(wait)) or ''
     if request ~= '' then
-      if expires == '' then expires = at end
       ask(x, request, interaction, expires, on_expiry, wait_kind, expired, received, follow_event)
     else
       put(x, 'waitKind', wait_kind)
