@@ -220,11 +220,26 @@ func (c *chaos) check(tools *harness.ToolServer) {
 	harness.CheckOnce(c.t, tools, "/pay")
 	harness.CheckEffectIDs(c.t, tools)
 	if soak() { // Asynq gives the tasks of a killed worker back after 30 s, and looks for them once a minute
-		left := func() bool { return harness.Sum(c.stack.Standing()) > 0 }
-		require.True(c.t, harness.Poll(4*time.Minute, func() bool { return !left() }), "left over: %v", c.stack.Standing())
+		none := harness.Poll(4*time.Minute, func() bool { return harness.Sum(c.stack.Standing()) == 0 })
+		require.True(c.t, none, "left over: %v", c.leftOver())
 	}
 	c.t.Logf("%d executions completed with %d reclaims and %d tool calls under %v", len(c.ids), reclaims,
 		len(tools.Calls("")), c.done)
+}
+
+// leftOver shows Asynq's tasks that are in progress, with their lease and their state.
+func (c *chaos) leftOver() []string {
+	ctx := context.Background()
+	var found []string
+	for _, key := range c.stack.Keys("asynq:*:active") {
+		queue := strings.TrimSuffix(key, "active")
+		for _, id := range c.stack.Redis.LRange(ctx, key, 0, -1).Val() {
+			lease := c.stack.Redis.ZScore(ctx, queue+"lease", id)
+			state := c.stack.Redis.HGet(ctx, queue+"t:"+id, "state")
+			found = append(found, fmt.Sprintf("%s%s lease %v state %v", queue, id, lease, state))
+		}
+	}
+	return found
 }
 
 // checkIndexes checks that each row, all of them ended, stands in the purge index and in no other.
