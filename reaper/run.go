@@ -48,7 +48,7 @@ func (r *Reaper) repair(ctx context.Context) {
 	}
 	if mended > 0 {
 		r.count(Report{Repaired: int64(mended)})
-		r.cfg.Logger.InfoContext(ctx, "reaper: repaired the queue", "mended", mended)
+		r.cfg.Logger.InfoContext(ctx, "reaper: put the queues in order", "mended", mended)
 	}
 }
 

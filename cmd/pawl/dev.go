@@ -52,9 +52,7 @@ func usageOf(settings any) string {
 func dev(ctx context.Context, s streams, cfg config.Dev) error {
 	logger := app.NewLogger(s.err, cfg.Log)
 	app.AdoptRedisLog(logger)
-	build := version.Read()
-	logger.InfoContext(ctx, "starting", "program", "dev", "version", build.Version, "revision", build.Revision,
-		"modified", build.Modified, "go", build.Go)
+	logger.InfoContext(ctx, "starting", "program", "dev", "build", version.Read().String())
 	err := app.RunDev(ctx, cfg, app.Deps{Logger: logger}, func(started app.Started) { welcome(s, cfg, started) })
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return &exit{code: exitFailed, err: err}

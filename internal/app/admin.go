@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -111,8 +112,12 @@ func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w: stop the program that does, or set %s to another address",
-			addr, err, name)
+		hint := ""
+		if errors.Is(err, syscall.EADDRINUSE) {
+			hint = "stop the program that uses it, or "
+			err = syscall.EADDRINUSE // its way here only says the address again
+		}
+		return nil, fmt.Errorf("cannot listen on %s: %w: %sset %s to another address", addr, err, hint, name)
 	}
 	return listener, nil
 }

@@ -117,6 +117,29 @@ func TestConnectRedis_AWrongPasswordIsFinal(t *testing.T) {
 	require.Less(t, time.Since(began), redisPatience/2)
 }
 
+func TestConnectRedis_NamesTheVariableOfAWrongURL(t *testing.T) {
+	t.Parallel()
+	_, _, err := connectRedis(t.Context(), redisConfig{url: "localhost:6379", program: "test"}, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "PAWL_REDIS_URL: ")
+}
+
+func TestAwaitRedis_SaysWhyWhenItsPatienceEnds(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	rdb := redis.NewClient(&redis.Options{Addr: free.Addr().String(), MaxRetries: -1})
+	defer func() { require.NoError(t, rdb.Close()) }()
+	_, err = awaitRedis(t.Context(), rdb, 700*time.Millisecond, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "set PAWL_REDIS_URL to another")
+	require.ErrorContains(t, err, "connection refused", "and not that our own deadline has passed")
+
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = awaitRedis(stopped, rdb, time.Minute, slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, context.Canceled, "a program that is stopped meanwhile stops in order")
+}
+
 func TestConnectRedis_WaitsForARedisThatStartsLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -200,7 +223,10 @@ func TestListen_SaysWhatToDoAboutABusyPort(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, taken.Close()) }()
 	_, err = listen(t.Context(), "PAWL_HTTP_ADDR", taken.Addr().String())
-	require.ErrorContains(t, err, "set PAWL_HTTP_ADDR to another address")
+	require.EqualError(t, err, "cannot listen on "+taken.Addr().String()+
+		": address already in use: stop the program that uses it, or set PAWL_HTTP_ADDR to another address")
+	_, err = listen(t.Context(), "PAWL_HTTP_ADDR", "127.0.0.1:99999")
+	require.ErrorContains(t, err, "invalid port: set PAWL_HTTP_ADDR to another address")
 }
 
 func TestDemoLookup_AnswersAndRefuses(t *testing.T) {

@@ -47,9 +47,7 @@ func Main(p Program, args []string, stdout, stderr io.Writer) int {
 		<-ctx.Done()
 		stop() // from here on a signal ends the process
 	}()
-	build := version.Read()
-	logger.Info("starting", "version", build.Version, "revision", build.Revision, "modified", build.Modified,
-		"go", build.Go, "pid", os.Getpid())
+	logger.Info("starting", "build", version.Read().String(), "pid", os.Getpid())
 	err := p.Run(ctx, Deps{Logger: logger})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		logger.Error("ended by an error", "error", err)

@@ -36,11 +36,14 @@ func connectRedis(ctx context.Context, cfg redisConfig, logger *slog.Logger) (re
 		URL: cfg.url, Concurrency: cfg.concurrency, ClientName: "pawl-" + cfg.program,
 	})
 	if err != nil {
-		return nil, redisconn.Facts{}, err
+		return nil, redisconn.Facts{}, fmt.Errorf("PAWL_REDIS_URL: %w", err)
 	}
 	var facts redisconn.Facts
 	if cfg.noChecks {
-		facts = redisconn.Facts{Server: "embedded", Version: redisconn.Unknown, Mode: "standalone", Nodes: 1}
+		facts = redisconn.Facts{
+			Server: "embedded", Version: redisconn.Unknown, Mode: "standalone", Nodes: 1,
+			AppendOnly: "no", Snapshots: "none",
+		}
 	} else if facts, err = inspect(ctx, rdb, cfg, logger); err != nil {
 		return nil, redisconn.Facts{}, errors.Join(err, rdb.Close())
 	}
@@ -48,11 +51,12 @@ func connectRedis(ctx context.Context, cfg redisConfig, logger *slog.Logger) (re
 }
 
 func inspect(ctx context.Context, rdb redis.UniversalClient, cfg redisConfig, logger *slog.Logger) (redisconn.Facts, error) {
-	facts, err := awaitRedis(ctx, rdb, logger)
+	facts, err := awaitRedis(ctx, rdb, redisPatience, logger)
 	if err != nil {
 		return facts, fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.url), err)
 	}
-	logger.InfoContext(ctx, "redis", "url", redisconn.Redact(cfg.url), "facts", facts)
+	logger.InfoContext(ctx, "redis", "url", redisconn.Redact(cfg.url), "server", facts.Server, "version", facts.Version,
+		"mode", facts.Mode, "nodes", facts.Nodes, "eviction", facts.MaxMemoryPolicy, "durability", durability(facts))
 	for _, warning := range facts.Warnings {
 		logger.WarnContext(ctx, "REDIS IS NOT FIT TO HOLD EXECUTIONS: "+warning)
 	}
@@ -63,22 +67,31 @@ func inspect(ctx context.Context, rdb redis.UniversalClient, cfg redisConfig, lo
 }
 
 // awaitRedis asks until Redis answers. A refusal, such as a wrong password, is final; so is too long a silence.
-func awaitRedis(ctx context.Context, rdb redis.UniversalClient, logger *slog.Logger) (redisconn.Facts, error) {
-	ctx, cancel := context.WithTimeout(ctx, redisPatience)
+func awaitRedis(
+	ctx context.Context, rdb redis.UniversalClient, patience time.Duration, logger *slog.Logger,
+) (redisconn.Facts, error) {
+	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(redisRetry)
 	defer tick.Stop()
-	for said := false; ; said = true {
-		facts, err := redisconn.Inspect(ctx, rdb)
+	var last error
+	for {
+		facts, err := redisconn.Inspect(patient, rdb)
 		if err == nil || refusedForGood(err) {
 			return facts, err
 		}
-		if !said {
-			logger.WarnContext(ctx, "redis does not answer yet; waiting for it", "error", err)
+		if last == nil {
+			logger.WarnContext(ctx, "redis does not answer yet; waiting for it", "patience", patience.String(), "error", err)
+		}
+		if last == nil || patient.Err() == nil {
+			last = err // an attempt that our own deadline cut off says less than the one before
 		}
 		select {
-		case <-ctx.Done():
-			return facts, err
+		case <-patient.Done():
+			if ctx.Err() != nil { // the program is to stop: no fault of Redis
+				return facts, ctx.Err()
+			}
+			return facts, fmt.Errorf("no answer: start it, or set PAWL_REDIS_URL to another: %w", last)
 		case <-tick.C:
 		}
 	}

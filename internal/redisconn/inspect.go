@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,14 +30,6 @@ type Facts struct {
 	AppendFsync     string   `json:"appendFsync"` // always, everysec, no or unknown
 	Snapshots       string   `json:"snapshots"`   // the save rule; none or unknown
 	Warnings        []string `json:"warnings,omitempty"`
-}
-
-// LogValue shows the facts as one group.
-func (f Facts) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("server", f.Server), slog.String("version", f.Version),
-		slog.String("mode", f.Mode), slog.Int("nodes", f.Nodes), slog.Int64("maxMemoryBytes", f.MaxMemory),
-		slog.String("maxMemoryPolicy", f.MaxMemoryPolicy), slog.String("appendOnly", f.AppendOnly),
-		slog.String("appendFsync", f.AppendFsync), slog.String("snapshots", f.Snapshots))
 }
 
 // Inspect asks Redis (every master of a cluster) for its version, eviction policy and persistence, and says in Warnings
