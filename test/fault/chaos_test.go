@@ -61,8 +61,9 @@ type chaos struct {
 	reaper  *harness.Process
 	done    map[string]int // how often each attack was carried out
 
-	mu  sync.Mutex
-	ids map[execution.ID]bool
+	mu       sync.Mutex
+	ids      map[execution.ID]bool
+	canceled map[execution.ID]bool // a cancel was taken on; false: nobody knows
 }
 
 func TestAnInstallationUnderAttackLosesNothing(t *testing.T) {
@@ -84,7 +85,7 @@ func TestAnInstallationUnderAttackLosesNothing(t *testing.T) {
 	})
 	c := &chaos{
 		t: t, stack: stack, api: stack.API(), dice: rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // no secret
-		reaper: stack.Reaper(), done: map[string]int{}, ids: map[execution.ID]bool{},
+		reaper: stack.Reaper(), done: map[string]int{}, ids: map[execution.ID]bool{}, canceled: map[execution.ID]bool{},
 		workers: []*harness.Process{stack.Worker(), stack.Worker(), stack.Worker()},
 	}
 	over := make(chan struct{})
@@ -123,11 +124,23 @@ func (c *chaos) submitUntil(over <-chan struct{}, client int) {
 				return true
 			}
 			c.mu.Lock()
-			defer c.mu.Unlock()
 			c.ids[view.ID] = true
+			c.mu.Unlock()
+			if n%8 == 7 {
+				c.cancel(view.ID)
+			}
 			return true
 		})
 	}
+}
+
+// cancel asks once. A 202, or a view that is canceled, is a promise; no answer is none.
+func (c *chaos) cancel(id execution.ID) {
+	answer, err := c.api.Do(context.Background(), http.MethodPost, "/v1/executions/"+string(id)+"/cancel", nil, nil)
+	view, decode := answer.View()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.canceled[id] = err == nil && (answer.Status == http.StatusAccepted || decode == nil && view.State == execution.Canceled)
 }
 
 // attack carries out one attack and gives the installation a moment.
@@ -206,13 +219,20 @@ func (c *chaos) settle(heal time.Duration) {
 
 func (c *chaos) check(tools *harness.ToolServer) {
 	c.t.Helper()
-	reclaims := 0
+	reclaims, canceled := 0, 0
 	for id := range c.ids {
 		events := c.api.Events(id)
 		harness.CheckLog(c.t, id, events)
 		reclaims += harness.CountWarnings(events, execution.WarningReclaimed)
 		view := c.api.Get(id)
-		require.Equal(c.t, execution.Completed, view.State, "%+v", view)
+		taken, asked := c.canceled[id]
+		switch {
+		case taken:
+			require.Equal(c.t, execution.Canceled, view.State, "a cancel that was taken on wins: %+v", view)
+			canceled++
+		case !asked:
+			require.Equal(c.t, execution.Completed, view.State, "%+v", view)
+		}
 		require.Len(c.t, c.stack.Checkpoints(id), int(view.Step)+1)
 	}
 	require.Len(c.t, rowKeys(c.stack), len(c.ids), "one execution for each key")
@@ -223,8 +243,8 @@ func (c *chaos) check(tools *harness.ToolServer) {
 		none := harness.Poll(4*time.Minute, func() bool { return harness.Sum(c.stack.Standing()) == 0 })
 		require.True(c.t, none, "left over: %v", c.leftOver())
 	}
-	c.t.Logf("%d executions completed with %d reclaims and %d tool calls under %v", len(c.ids), reclaims,
-		len(tools.Calls("")), c.done)
+	c.t.Logf("%d executions ended, %d of them canceled, with %d reclaims and %d tool calls under %v", len(c.ids), canceled,
+		reclaims, len(tools.Calls("")), c.done)
 }
 
 // leftOver shows Asynq's tasks that are in progress, with their lease and their state.
