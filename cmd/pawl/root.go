@@ -106,6 +106,6 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 	}
 	root.SetVersionTemplate("pawl {{.Version}}\n")
 	root.AddCommand(newDev(s), newSubmit(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
-		newVersion(s))
+		newBench(s), newBenchWorker(s), newVersion(s))
 	return root
 }

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package bench
+
+import "syscall"
+
+// childAttributes has nothing to ask for here.
+func childAttributes() *syscall.SysProcAttr { return nil }

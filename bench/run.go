@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/redisconn"
+	"github.com/pawl-run/pawl/internal/version"
+)
+
+// measurement is a Measure by name.
+type measurement struct {
+	name string
+	run  Measure
+}
+
+// mains are run unless Config.Only says otherwise, in this order.
+func mains() []measurement {
+	return []measurement{
+		{"throughput", throughput},
+		{"handoff", handoff},
+		{"trips", trips},
+		{"submit", submitRate},
+		{"memory", memory},
+	}
+}
+
+// sweeps are run when Config.Sweeps names them.
+func sweeps() []measurement {
+	return []measurement{
+		{"history", historySweep},
+		{"stored", storedSweep},
+		{"workers", workersSweep},
+		{"cluster", clusterSweep},
+		{"aof", aofSweep},
+		{"delay", delaySweep},
+		{"backlog", backlogSweep},
+	}
+}
+
+func names(all []measurement) []string {
+	var out []string
+	for _, m := range all {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+// Mains are the names of the main measurements.
+func Mains() []string { return names(mains()) }
+
+// Sweeps are the names of the sweeps.
+func Sweeps() []string { return names(sweeps()) }
+
+// Report is what a run found.
+type Report struct {
+	Began       time.Time       `json:"began"`
+	Took        time.Duration   `json:"tookNs"`
+	Build       version.Build   `json:"build"`
+	CPUs        int             `json:"cpus"`
+	Load        string          `json:"loadAverage"` // of the machine when the run began; other work makes figures worse
+	Redis       redisconn.Facts `json:"redis"`
+	Pairs       int             `json:"pairs"`
+	Duration    time.Duration   `json:"durationNs"`
+	Concurrency int             `json:"concurrency"`
+	Chains      int             `json:"chains"`
+	Turns       int             `json:"turns"`
+	ResultBytes int             `json:"resultBytes"`
+	Results     []Result        `json:"results"`
+}
+
+// Run measures. What it found before an error comes with the error.
+func Run(ctx context.Context, cfg Config) (Report, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	env, err := newEnv(ctx, cfg)
+	if err != nil {
+		return Report{}, err
+	}
+	defer env.close()
+	report, err := env.report(ctx)
+	if err != nil {
+		return report, err
+	}
+	for _, m := range chosen(cfg) {
+		env.say("%s", m.name)
+		result, err := m.run(ctx, env)
+		if err != nil {
+			return report, fmt.Errorf("bench: measure %s: %w", m.name, err)
+		}
+		result.Name = m.name
+		report.Results = append(report.Results, result)
+	}
+	report.Took = time.Since(report.Began)
+	return report, nil
+}
+
+func chosen(cfg Config) []measurement {
+	var out []measurement
+	for _, m := range mains() {
+		if len(cfg.Only) == 0 || slices.Contains(cfg.Only, m.name) {
+			out = append(out, m)
+		}
+	}
+	for _, m := range sweeps() {
+		if slices.Contains(cfg.Sweeps, m.name) {
+			out = append(out, m)
+		}
+	}
+	return out
+}

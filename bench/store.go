@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/executor"
+	"github.com/pawl-run/pawl/journal"
+	"github.com/pawl-run/pawl/journal/redisjournal"
+	"github.com/pawl-run/pawl/queue"
+)
+
+// meteredStore counts steps, and says what each call is for.
+type meteredStore struct {
+	*redisjournal.Store
+	meter *meter
+	tally *tally
+	ended func(id execution.ID) // called when an execution has ended
+}
+
+// Claim implements journal.Steps.
+func (s *meteredStore) Claim(ctx context.Context, request journal.ClaimRequest) (journal.Claimed, error) {
+	return s.Store.Claim(s.meter.label(ctx, "claim"), request)
+}
+
+// Renew implements journal.Steps.
+func (s *meteredStore) Renew(ctx context.Context, hold journal.Hold, ttl time.Duration) (journal.Renewed, error) {
+	return s.Store.Renew(s.meter.label(ctx, "renew"), hold, ttl)
+}
+
+// Record implements journal.Steps.
+func (s *meteredStore) Record(ctx context.Context, record journal.Record) (journal.Recorded, error) {
+	return s.Store.Record(s.meter.label(ctx, "record"), record)
+}
+
+// Commit implements journal.Steps.
+func (s *meteredStore) Commit(ctx context.Context, commit journal.Commit) (journal.Committed, error) {
+	committed, err := s.Store.Commit(s.meter.label(ctx, "commit"), commit)
+	if err != nil {
+		return committed, err
+	}
+	s.tally.steps.Add(1)
+	if commit.Node == string(executor.ToolReturn) {
+		s.tally.turns.Add(1)
+	}
+	if committed.State.Terminal() {
+		s.tally.ended.Add(1)
+		s.ended(commit.Execution)
+	}
+	return committed, nil
+}
+
+// Release implements journal.Steps.
+func (s *meteredStore) Release(ctx context.Context, release journal.Release) (journal.Committed, error) {
+	s.tally.failures.Add(1) // no node of a load hands back, except at its end
+	return s.Store.Release(s.meter.label(ctx, "release"), release)
+}
+
+// Requests implements journal.Steps.
+func (s *meteredStore) Requests(ctx context.Context, holds []journal.Hold) ([]journal.Request, error) {
+	return s.Store.Requests(s.meter.label(ctx, "requests"), holds)
+}
+
+// meteredTasks labels enqueues and notes when they began.
+type meteredTasks struct {
+	*queue.Client
+	meter    *meter
+	handoffs *handoffs // or nil
+}
+
+// Enqueue implements executor.Enqueuer.
+func (t *meteredTasks) Enqueue(ctx context.Context, tasks ...execution.Task) error {
+	if t.handoffs != nil {
+		for _, task := range tasks {
+			t.handoffs.enqueued(task.ID())
+		}
+	}
+	return t.Client.Enqueue(t.meter.label(ctx, "enqueue"), tasks...)
+}

@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/executor"
+	"github.com/pawl-run/pawl/journal"
+	"github.com/pawl-run/pawl/journal/redisjournal"
+)
+
+// storedSweep is how long a submission and a step take beside so many executions that have ended, and on an empty store.
+func storedSweep(ctx context.Context, env *Env) (Result, error) {
+	r := Result{Title: "Stored executions"}
+	empty, err := newSite(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer empty.close()
+	full, err := newSite(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer full.close()
+	stored := 0
+	for _, n := range env.cfg.Stored {
+		began := time.Now()
+		if err := env.fill(ctx, full, n-stored); err != nil {
+			return r, err
+		}
+		env.say("  %d executions are stored, %d more in %.0f s", n, n-stored, time.Since(began).Seconds())
+		stored = n
+		name := fmt.Sprintf("%d stored", n)
+		for range env.cfg.Pairs {
+			if err := empty.empty(ctx); err != nil {
+				return r, err
+			}
+			without, err := env.visit(ctx, empty)
+			if err != nil {
+				return r, err
+			}
+			with, err := env.visit(ctx, full)
+			if err != nil {
+				return r, err
+			}
+			r.add(name+": submit p50", "ms", with.submit)
+			r.add(name+": submit, of an empty store", "×", ratio(with.submit, without.submit))
+			r.add(name+": claim and commit", "ms", with.step)
+			r.add(name+": claim and commit, of an empty store", "×", ratio(with.step, without.step))
+		}
+		r.goal(name+": submit, of an empty store", atMost(1.2))
+		r.goal(name+": claim and commit, of an empty store", atMost(1.2))
+	}
+	r.Notes = append(r.Notes, "Loaded by the journal's own scripts in pipelines: reserve, claim, terminal commit. Without an "+
+		"append-only file. Executions cannot be listed yet, so no listing is timed.")
+	return r, nil
+}
+
+// visitTimes are milliseconds.
+type visitTimes struct{ submit, step float64 }
+
+// visit runs some executions one after the other.
+func (e *Env) visit(ctx context.Context, at *site) (t visitTimes, err error) {
+	spec := e.spec(pawl, at)
+	spec.Chains, spec.Turns, spec.Detailed = 0, 2, true
+	l, err := startPawl(ctx, spec)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, l.Close(ctx)) }()
+	var submits []float64
+	until := time.Now().Add(e.cfg.Duration)
+	for len(submits) < 10 || time.Now().Before(until) {
+		began := time.Now()
+		id, err := l.submit(ctx, toolAgent)
+		if err != nil {
+			return t, err
+		}
+		submits = append(submits, float64(time.Since(began).Nanoseconds())/1e6)
+		if err := l.awaitEnd(ctx, id); err != nil {
+			return t, err
+		}
+	}
+	s, err := l.Snap(ctx)
+	t.submit = median(submits)
+	t.step = float64(s.Labels["claim"].Nanos+s.Labels["commit"].Nanos) / float64(s.Steps) / 1e6
+	return t, err
+}
+
+// fill stores n executions that have ended.
+func (e *Env) fill(ctx context.Context, at *site, n int) error {
+	spec := e.spec(pawl, at)
+	rdb, _, err := open(spec)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rdb.Close() }() // every call was answered
+	joined, end := context.WithCancel(ctx)
+	defer end()
+	store, err := redisjournal.New(newCoalescer(joined, rdb), redisjournal.Config{Logger: quiet()})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	catalog, err := definitions(spec)
+	if err != nil {
+		return err
+	}
+	definition, _ := catalog.Agent(textAgent)
+	if err := store.PutDefinition(ctx, definition.Hash(), definition.Canonical()); err != nil {
+		return err
+	}
+	const fillers = 4 * coalesced
+	work, ctx := errgroup.WithContext(ctx)
+	for i := range fillers {
+		work.Go(func() error {
+			for range share(n, fillers, i) {
+				if err := storeOne(ctx, store, definition); err != nil {
+					return fmt.Errorf("fill the store: %w", err)
+				}
+			}
+			return nil
+		})
+	}
+	return work.Wait()
+}
+
+// storeOne stores one execution that has ended.
+func storeOne(ctx context.Context, store *redisjournal.Store, definition *agent.Definition) error {
+	asked := request(textAgent)
+	checkpoint, node, messages, err := executor.Opening(definition, asked)
+	if err != nil {
+		return err
+	}
+	p := execution.RandomPartition()
+	n := journal.NewExecution{
+		ID: execution.NewID(p), ConversationID: execution.NewConversationID(p), Fingerprint: "bench",
+		Caller: execution.LocalCaller(), Request: asked, Definition: definition.Hash(), Checkpoint: checkpoint, Node: node,
+		Messages: messages,
+	}
+	if _, err := store.Reserve(ctx, n); err != nil {
+		return err
+	}
+	claimed, err := store.Claim(ctx, journal.ClaimRequest{Execution: n.ID, Worker: "bench", Nonce: "n", TTL: time.Minute})
+	if err != nil {
+		return err
+	}
+	_, err = store.Commit(ctx, journal.Commit{
+		Hold: journal.Hold{Execution: n.ID, Fence: claimed.Fence}, Step: 0, Node: string(executor.RunComplete),
+		Checkpoint: checkpoint, Then: journal.Then{Kind: journal.ThenEnd, Outcome: &execution.Outcome{Answer: "Done."}},
+	})
+	return err
+}

@@ -1,0 +1,42 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// trips is what one execution alone sends to Redis for each step, by purpose.
+func trips(ctx context.Context, env *Env) (Result, error) {
+	r := Result{Title: "What one execution alone sends for a step"}
+	spec := env.spec(pawl, env.main)
+	spec.Chains, spec.Detailed = 1, true
+	for range env.cfg.Pairs {
+		w, err := env.run(ctx, env.main, spec, 0)
+		if err != nil {
+			return r, err
+		}
+		if w.Turns == 0 {
+			return r, errors.New("no turn was committed: measure longer")
+		}
+		receipts := w.Labels["record"].Trips
+		r.add("round trips per step, less receipts", "", w.perStep(float64(w.Trips-receipts)))
+		r.add("round trips per receipt", "", ratio(float64(receipts), float64(w.Turns)))
+		r.add("commands per step", "", w.perStep(float64(w.Commands)))
+		for _, name := range slices.Sorted(maps.Keys(w.Labels)) {
+			c := w.Labels[name]
+			r.add(name+": round trips per step", "", w.perStep(float64(c.Trips)))
+			r.add(name+": commands per step", "", w.perStep(float64(c.Commands)))
+			if c.Trips > 0 {
+				r.add(name+": bytes per round trip", "B", float64(c.Bytes)/float64(c.Trips))
+				r.add(name+": time per round trip", "ms", float64(c.Nanos)/float64(c.Trips)/1e6)
+			}
+		}
+	}
+	r.goal("round trips per step, less receipts", atMost(4))
+	r.Notes = append(r.Notes,
+		"A pipeline is one round trip. blpop is the wait for wake-ups of other processes; it costs nothing while it waits. "+
+			"Bytes are those of the arguments.")
+	return r, nil
+}
