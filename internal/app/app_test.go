@@ -214,7 +214,13 @@ func TestInOrder_EndsTheFirstTaskFirst(t *testing.T) {
 	require.Equal(t, []string{"api", "worker", "reaper"}, []string{<-ended, <-ended, <-ended})
 
 	broken := errors.New("broken")
-	require.ErrorIs(t, inOrder(t.Context(), named("api"), func(context.Context) error { return broken }), broken)
+	canceled := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	err := inOrder(t.Context(), canceled, func(context.Context) error { return broken })
+	require.ErrorIs(t, err, broken)
+	require.NotErrorIs(t, err, context.Canceled, "whoever is told to end must not make the error look like a stop")
 }
 
 func TestListen_SaysWhatToDoAboutABusyPort(t *testing.T) {

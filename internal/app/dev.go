@@ -120,7 +120,9 @@ func inOrder(ctx context.Context, tasks ...task) error {
 	for _, r := range all {
 		r.end()
 		<-r.done
-		errs = append(errs, r.err)
+		if !errors.Is(r.err, context.Canceled) { // it was told to end: no error, and it must not hide another's
+			errs = append(errs, r.err)
+		}
 	}
 	return errors.Join(errs...)
 }

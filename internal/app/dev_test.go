@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/redistest"
 )
 
 const jobTimeout = 30 * time.Second
@@ -125,6 +126,24 @@ func TestRunDev_KeepsExecutionsAcrossARestartOnARedisServerOfItsOwn(t *testing.T
 	again, _, stop := startDev(t, cfg)
 	answerDemo(t, again, created.View.ID)
 	stop()
+}
+
+func TestAwaitDevRedis_SaysOnceWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	logger := slog.New(slog.DiscardHandler)
+	_, err := awaitDevRedis(t.Context(), "localhost:6379", time.Second, logger)
+	require.ErrorContains(t, err, "PAWL_REDIS_URL: ")
+
+	server := redistest.Start(t)
+	require.NoError(t, server.Client(t).ConfigSet(t.Context(), "requirepass", "hunter2").Err())
+	url := strings.Replace(server.URL(), "redis://", "redis://:hunter2@", 1)
+	store, err := awaitDevRedis(t.Context(), url, jobTimeout, logger)
+	require.NoError(t, err)
+	require.Equal(t, url, store.url)
+	require.NotContains(t, store.about, "hunter2")
+	server.Kill()
+	_, err = awaitDevRedis(t.Context(), server.URL(), 700*time.Millisecond, logger)
+	require.ErrorContains(t, err, "set PAWL_REDIS_URL to another")
 }
 
 func TestStartRedisServer_EndsWhatAKilledRunLeftBehind(t *testing.T) {

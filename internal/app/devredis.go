@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os/exec"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/redisconn"
 )
 
 // devRedis is the Redis that `pawl dev` works on.
@@ -25,7 +27,7 @@ type devRedis struct {
 // openDevRedis takes the Redis of the environment, else starts a redis-server of its own, else an embedded one.
 func openDevRedis(ctx context.Context, cfg config.DevStore, logger *slog.Logger) (*devRedis, error) {
 	if url := cfg.RedisURL.Reveal(); url != "" {
-		return &devRedis{url: url, about: "the Redis of PAWL_REDIS_URL", stop: func() {}}, nil
+		return awaitDevRedis(ctx, url, redisPatience, logger)
 	}
 	path, err := exec.LookPath("redis-server")
 	if err == nil {
@@ -35,6 +37,20 @@ func openDevRedis(ctx context.Context, cfg config.DevStore, logger *slog.Logger)
 		logger.DebugContext(ctx, "look for redis-server", "error", err)
 	}
 	return startEmbedded()
+}
+
+// awaitDevRedis waits for the Redis of the environment, so that one part says what is wrong with it and not all three.
+func awaitDevRedis(ctx context.Context, url string, patience time.Duration, logger *slog.Logger) (*devRedis, error) {
+	rdb, err := redisconn.Open(redisconn.Config{URL: url, Concurrency: 1, ClientName: "pawl-dev"})
+	if err != nil {
+		return nil, fmt.Errorf("PAWL_REDIS_URL: %w", err)
+	}
+	defer func() { _ = rdb.Close() }() // it has only asked
+	shown := redisconn.Redact(url)
+	if _, err := awaitRedis(ctx, rdb, patience, logger); err != nil {
+		return nil, fmt.Errorf("redis at %s: %w", shown, err)
+	}
+	return &devRedis{url: url, about: "executions are kept in " + shown, stop: func() {}}, nil
 }
 
 // startEmbedded starts a Redis inside this process.
