@@ -15,9 +15,6 @@ import (
 
 const fieldBody = "body"
 
-// bodyTimeout bounds how long a client may take to send a body.
-const bodyTimeout = 30 * time.Second
-
 // decode reads the request's body into out, strictly.
 func (s *Server) decode(c echo.Context, out any) error {
 	if err := checkType(c.Request()); err != nil {
@@ -33,8 +30,8 @@ func (s *Server) decode(c echo.Context, out any) error {
 	return decodeStrict(body, out)
 }
 
-// noBody accepts an empty body or an empty object.
-func (s *Server) noBody(c echo.Context) error {
+// decodeOptional reads the request's body into out, strictly, unless it is empty. An empty struct takes no field at all.
+func (s *Server) decodeOptional(c echo.Context, out any) error {
 	body, err := s.body(c)
 	if err != nil || len(body) == 0 {
 		return err
@@ -42,7 +39,7 @@ func (s *Server) noBody(c echo.Context) error {
 	if err := checkType(c.Request()); err != nil {
 		return err
 	}
-	return decodeStrict(body, &struct{}{})
+	return decodeStrict(body, out)
 }
 
 func checkType(r *http.Request) error {
@@ -57,12 +54,10 @@ func checkType(r *http.Request) error {
 	return nil
 }
 
-// body reads the whole body, at most MaxBody bytes.
+// body reads the whole body, at most MaxBody bytes. Only a body that has come ends its deadline: what is left of another
+// one is discarded by net/http before it answers, for as long as that takes.
 func (s *Server) body(c echo.Context) ([]byte, error) {
 	r := c.Request()
-	control := http.NewResponseController(c.Response())
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))    // not every reader has one
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }() // and neither here
 	body, err := io.ReadAll(io.LimitReader(r.Body, s.cfg.MaxBody+1))
 	if err != nil {
 		return nil, unread(err)
@@ -72,6 +67,7 @@ func (s *Server) body(c echo.Context) ([]byte, error) {
 		_, _ = io.CopyN(io.Discard, r.Body, 8*s.cfg.MaxBody) // an error leaves the same answer
 		return nil, execution.NewAPIError(execution.TooLarge, "want at most %d bytes", s.cfg.MaxBody).In(fieldBody)
 	}
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // not every reader has one
 	return body, nil
 }
 

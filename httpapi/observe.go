@@ -17,13 +17,18 @@ import (
 // requestIDHeader names a request in the answer and in the logs.
 const requestIDHeader = "X-Request-Id"
 
-// observe names the request, bounds its writes, turns a panic into an error, and logs how it went, without bodies.
+// observe names the request, bounds its body and its writes, turns a panic into an error, and logs how it went, without bodies.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		c.Response().Header().Set(requestIDHeader, "req_"+rand.Text())
-		// Each request sets its own deadline, and a stream one for each write. Not every writer has one.
-		_ = http.NewResponseController(c.Response()).SetWriteDeadline(start.Add(link.MaxWait + s.cfg.WriteTimeout))
+		// Each request sets its own deadlines, and a stream one for each write. Not every connection has them. Also a body
+		// that nobody wants is bounded: net/http discards it before it answers.
+		control := http.NewResponseController(c.Response())
+		if c.Request().ContentLength != 0 {
+			_ = control.SetReadDeadline(start.Add(s.cfg.BodyTimeout))
+		}
+		_ = control.SetWriteDeadline(start.Add(link.MaxWait + s.cfg.WriteTimeout))
 		err := caught(next, c)
 		if err != nil {
 			c.Error(err)

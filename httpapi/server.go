@@ -37,6 +37,8 @@ type Config struct {
 	Monitoring http.Handler
 	// MaxBody bounds a request's body, in bytes. Default 1 MiB.
 	MaxBody int64
+	// BodyTimeout bounds how long a client may take to send a body. Default 30s.
+	BodyTimeout time.Duration
 	// Heartbeat is how often an idle stream sends a comment. Default 5s.
 	Heartbeat time.Duration
 	// WriteTimeout bounds how long a client may take to accept what is written. Default 30s.
@@ -61,6 +63,7 @@ func (c Config) withDefaults() (Config, error) {
 		value *time.Duration
 		def   time.Duration
 	}{
+		{"BodyTimeout", &c.BodyTimeout, 30 * time.Second},
 		{"Heartbeat", &c.Heartbeat, 5 * time.Second},
 		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second},
 	}
@@ -113,6 +116,8 @@ func (s *Server) routes() {
 	e.GET("/v1/executions/:id/events", s.events)
 	e.POST("/v1/executions/:id/input", s.input)
 	e.POST("/v1/executions/:id/cancel", s.cancel)
+	e.POST("/v1/executions/:id/pause", s.pause)
+	e.POST("/v1/executions/:id/resume", s.resume)
 	e.GET("/v1/agents", s.agents)
 	e.GET(pathLive, s.live)
 	e.HEAD(pathLive, s.live)

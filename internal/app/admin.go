@@ -21,6 +21,7 @@ import (
 const (
 	pingTimeout     = time.Second
 	headerTimeout   = 10 * time.Second
+	idleTimeout     = 2 * time.Minute // of a connection between two requests
 	shutdownTimeout = 10 * time.Second
 )
 
@@ -87,7 +88,7 @@ func answerJSON(w http.ResponseWriter, status int, body any) {
 // streams can be told.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, ended func(), logger *slog.Logger) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout,
+		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
