@@ -47,7 +47,8 @@ func newLane(
 	_, cluster := rdb.(*redis.ClusterClient)
 	l.view = &serverView{
 		UniversalClient: rdb, queues: names, waiter: l.waiter, listener: l.listener, log: cfg.Logger, stats: stats,
-		full: func() bool { return len(l.slots)+1 >= cap(l.slots) }, cluster: cluster, putBacks: map[string]struct{}{},
+		full: func() bool { return len(l.slots)+1 >= cap(l.slots) }, cluster: cluster, fresh: freshFor,
+		putBacks: map[string]struct{}{},
 	}
 	l.asynq = asynq.NewServerFromRedisClient(l.view, asynq.Config{
 		Queues:                   queues,

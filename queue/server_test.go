@@ -291,3 +291,25 @@ func TestServerOnAClientWhoseRedisIsAwayStopsAtOnce(t *testing.T) {
 	s.Shutdown()
 	require.Less(t, time.Since(begun), 5*time.Second)
 }
+
+func TestALookGoesBackToAsynqBeforeItsLeaseIsTooOld(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	s, err := NewServer(w.rdb, newSeen(nil), w.config())
+	require.NoError(t, err)
+	view := s.lanes[0].view
+	view.fresh = 20 * time.Millisecond
+	for _, queue := range view.queues { // as Asynq does in one look
+		reply := make(chan error, 1)
+		go func() {
+			lease := time.Now().Add(leaseTTL).Unix()
+			reply <- view.Eval(context.Background(), "return nil", lookKeys(queue), lease, taskKeyPrefix(queue)).Err()
+		}()
+		select {
+		case err := <-reply:
+			require.ErrorIs(t, err, redis.Nil)
+		case <-time.After(deadline):
+			require.Fail(t, "the look waits on")
+		}
+	}
+}

@@ -17,6 +17,9 @@ const (
 	endTimeout = 3 * time.Second
 	leaseTTL   = 30 * time.Second // Asynq's, hard-coded there
 	clusterGap = 2 * time.Millisecond
+	// freshFor is how long a look may wait inside Asynq, which works out a task's lease before it looks: it takes a lease
+	// that is too old for lost, and never ends the task.
+	freshFor = leaseTTL / 3
 )
 
 // serverView is the Redis client as a server's Asynq sees it: looks that find nothing wait for a wake-up, ends of tasks
@@ -30,6 +33,7 @@ type serverView struct {
 	log      *slog.Logger
 	stats    *counters
 	cluster  bool
+	fresh    time.Duration // freshFor but in tests
 
 	// Owned by the one goroutine in which Asynq looks.
 	empty    int             // looks without a task since the round began
@@ -153,9 +157,9 @@ func lookedAt(cmd *redis.Cmd) string {
 }
 
 // idle waits until a wake-up names a queue, and looks there on Asynq's behalf: the reply carries its own queue, whatever
-// the queue Asynq asked about. The wait ends with the server.
+// the queue Asynq asked about. The wait ends with the server, and before the lease that Asynq has worked out is too old.
 func (v *serverView) idle(ctx context.Context, args []any, to send) *redis.Cmd {
-	for {
+	for began := time.Now(); time.Since(began) < v.fresh; {
 		queue, woken := v.waiter.wait(jitter(idleWait), v.listener.ring)
 		switch {
 		case v.waiter.stopped():
@@ -181,6 +185,7 @@ func (v *serverView) idle(ctx context.Context, args []any, to send) *redis.Cmd {
 			}
 		}
 	}
+	return none(ctx)
 }
 
 func (v *serverView) lookAt(ctx context.Context, queue string, args []any, to send) *redis.Cmd {

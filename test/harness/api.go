@@ -133,6 +133,20 @@ func (a *API) Cancel(id execution.ID) (execution.View, int) {
 	return a.view(answer, err, http.StatusAccepted, http.StatusOK), answer.Status
 }
 
+// Pause pauses and returns the view and the status.
+func (a *API) Pause(id execution.ID) (execution.View, int) {
+	a.tb.Helper()
+	answer, err := a.Do(context.Background(), http.MethodPost, "/v1/executions/"+string(id)+"/pause", nil, nil)
+	return a.view(answer, err, http.StatusAccepted, http.StatusOK), answer.Status
+}
+
+// Resume resumes and returns the view and the status.
+func (a *API) Resume(id execution.ID) (execution.View, int) {
+	a.tb.Helper()
+	answer, err := a.Do(context.Background(), http.MethodPost, "/v1/executions/"+string(id)+"/resume", nil, nil)
+	return a.view(answer, err, http.StatusAccepted, http.StatusOK), answer.Status
+}
+
 // TryInput answers an interaction.
 func (a *API) TryInput(id execution.ID, operation string, input execution.Input) Answer {
 	a.tb.Helper()

@@ -34,7 +34,13 @@ func badRequests(id string) []badRequest {
 	wrongType.header = map[string]string{"Content-Type": "text/plain"}
 	lastEvent := get("a Last-Event-ID that is no number", "Last-Event-ID", events)
 	lastEvent.header = map[string]string{"Last-Event-ID": "three", "Accept": "text/event-stream"}
+	resume := func(name, field, body string) badRequest {
+		return badRequest{name: name, method: http.MethodPost, path: create + "/" + id + "/resume", body: body, field: field}
+	}
 	return []badRequest{
+		resume("limits of a resume, which are not built", "limits", `{"limits": {"maxTurns": 9}}`),
+		resume("a reason that is no text", "reason", `{"reason": 7}`),
+		{name: "a body of pause", method: http.MethodPost, path: create + "/" + id + "/pause", body: `{"reason": "x"}`, field: "reason"},
 		post("an unknown field", "shade", `{"agent": "demo", "shade": "red", `+message+`}`),
 		post("a field of a feature that is not built", "webhook", `{"agent": "demo", "webhook": {"url": "x"}, `+message+`}`),
 		post("a wrong type", "agent", `{"agent": 7, `+message+`}`),
