@@ -150,9 +150,27 @@ func (c *Client) SubmitInput(
 
 // Cancel ends the execution, or asks its holder to.
 func (c *Client) Cancel(ctx context.Context, id execution.ID) (execution.Steered, error) {
+	return c.steer(ctx, id, "/cancel", nil)
+}
+
+// Pause suspends the execution; a running one when the node in flight has ended.
+func (c *Client) Pause(ctx context.Context, id execution.ID) (execution.Steered, error) {
+	return c.steer(ctx, id, "/pause", nil)
+}
+
+// Resume takes a suspended execution back to where it was.
+func (c *Client) Resume(
+	ctx context.Context, id execution.ID, request execution.ResumeRequest,
+) (execution.Steered, error) {
+	return c.steer(ctx, id, "/resume", request)
+}
+
+// steer sends a command. It is repeated when the answer is lost: then the command may have changed something although
+// the answer says that it did not.
+func (c *Client) steer(ctx context.Context, id execution.ID, command string, body any) (execution.Steered, error) {
 	var steered execution.Steered
 	answer, err := c.do(ctx, call{
-		method: http.MethodPost, path: executionPath(id, "/cancel"), repeat: true,
+		method: http.MethodPost, path: executionPath(id, command), body: body, repeat: true,
 	}, &steered.View)
 	steered.Changed = err == nil && answer.StatusCode == http.StatusAccepted
 	return steered, err

@@ -51,6 +51,7 @@ type View struct {
 	Interaction     *Interaction      `json:"interaction,omitempty"`
 	Suspension      *Suspension       `json:"suspension,omitempty"`
 	CancelRequested bool              `json:"cancelRequested,omitempty"`
+	PauseRequested  bool              `json:"pauseRequested,omitempty"`
 	Outcome         *Outcome          `json:"outcome,omitempty"`
 	Failure         *Failure          `json:"failure,omitempty"`
 	Usage           Usage             `json:"usage"`
@@ -89,6 +90,14 @@ type SubmitInput struct {
 	OperationID OperationID `json:"operationId"`
 	Input       Input       `json:"input"`
 }
+
+// ResumeRequest is the body of a resume. It may be empty.
+type ResumeRequest struct {
+	Reason string `json:"reason,omitempty"` // why, at most MaxReasonLength bytes; for the API's log
+}
+
+// MaxReasonLength bounds the reason of a resume, in bytes.
+const MaxReasonLength = 512
 
 // EventPage is one page of an execution's log. NextAfter is the cursor of the next page.
 type EventPage struct {

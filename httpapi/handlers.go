@@ -115,27 +115,6 @@ func (s *Server) input(c echo.Context) error {
 	return c.JSON(http.StatusOK, view)
 }
 
-func (s *Server) cancel(c echo.Context) error {
-	if err := plain(c); err != nil {
-		return err
-	}
-	id, err := executionID(c)
-	if err != nil {
-		return err
-	}
-	if err := s.noBody(c); err != nil {
-		return err
-	}
-	steered, err := s.link(c).Cancel(c.Request().Context(), id)
-	if err != nil {
-		return err
-	}
-	if steered.Changed {
-		return c.JSON(http.StatusAccepted, steered.View)
-	}
-	return c.JSON(http.StatusOK, steered.View)
-}
-
 func (s *Server) agents(c echo.Context) error {
 	if err := plain(c); err != nil {
 		return err

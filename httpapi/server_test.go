@@ -68,6 +68,36 @@ func TestCancelAnswersByWhatItDid(t *testing.T) {
 	}
 }
 
+func TestPauseAndResumeAnswerByWhatTheyDid(t *testing.T) {
+	t.Parallel()
+	store := memory(t)
+	a := serve(t, store)
+	queued, held, ended := a.submit(), a.submit(), a.submit()
+	linktest.Claim(t, store, held.ID)
+	linktest.Claim(t, store, ended.ID).Complete("done")
+	at := func(id execution.ID, command string) string { return creating + "/" + string(id) + "/" + command }
+	for _, step := range []struct {
+		path, body, state string
+		status            int
+	}{
+		{at(queued.ID, "resume"), "", "queued", 200},
+		{at(queued.ID, "pause"), "", "suspended", 202},
+		{at(queued.ID, "pause"), "{}", "suspended", 200},
+		{at(queued.ID, "resume"), `{"reason": "the tool is back"}`, "queued", 202},
+		{at(queued.ID, "resume"), "{}", "queued", 200},
+		{at(held.ID, "pause"), "", "running", 202},
+		{at(held.ID, "pause"), "", "running", 200},
+	} {
+		got := a.do(post, step.path, step.body)
+		require.Equal(t, step.status, got.StatusCode, "%s %s", step.path, got.body)
+		require.Contains(t, got.body, `"state":"`+step.state+`"`, step.path)
+	}
+	require.Contains(t, a.do(get, creating+"/"+string(held.ID), "").body, `"pauseRequested":true`)
+	refused(t, a.do(post, at(ended.ID, "pause"), ""), 409, execution.ExecutionEnded, "id")
+	refused(t, a.do(post, at(ended.ID, "resume"), ""), 409, execution.ExecutionEnded, "id")
+	refused(t, a.do(post, at(execution.NewID(1), "resume"), ""), 404, execution.NotFound, "id")
+}
+
 func TestAWaitIsAnsweredWhenTheStateChangesAndWhenTheServerDrains(t *testing.T) {
 	t.Parallel()
 	store := memory(t)

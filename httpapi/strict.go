@@ -129,8 +129,11 @@ func fieldType(t reflect.Type, path, name string) (reflect.Type, error) {
 		}
 		known = append(known, tag)
 	}
-	return nil, execution.NewAPIError(execution.UnknownField,
-		"this version has no such field; it has %s", strings.Join(known, ", ")).In(join(path, name))
+	text := "this version takes no fields here"
+	if len(known) > 0 {
+		text = "this version has no such field; it has " + strings.Join(known, ", ")
+	}
+	return nil, execution.NewAPIError(execution.UnknownField, "%s", text).In(join(path, name))
 }
 
 func scalar(token json.Token, t reflect.Type, path string) error {

@@ -96,6 +96,7 @@ func (e *Execution) View() execution.View {
 	view := execution.View{
 		ID: e.ID, Agent: e.Agent, ConversationID: e.ConversationID, State: e.State, Wait: e.Wait,
 		CancelRequested: e.CancelRequested && !e.State.Terminal(),
+		PauseRequested:  e.PauseRequested && e.State == execution.Running,
 		Usage:           e.Usage, Metadata: e.Request.Metadata, Step: e.Step, Node: e.Node, Version: e.Version,
 		CreatedAtMs: e.CreatedAtMs, StartedAtMs: e.StartedAtMs, UpdatedAtMs: e.UpdatedAtMs, EndedAtMs: e.EndedAtMs,
 	}

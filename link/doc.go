@@ -1,5 +1,5 @@
 // Package link is the contract between an app and Pawl, RuntimeLink, and the service that keeps it: create, get, wait,
-// events, follow, input and cancel.
+// events, follow, input, cancel, pause and resume.
 //
 // Service turns a caller's request into one atomic write of the journal and then hands the tasks of the answer to the
 // queue. It validates everything before it writes anything, checks the caller's authority before it shows anything, and

@@ -12,7 +12,7 @@ import (
 // the finer ones, ErrOverloaded, ErrUnavailable, ErrInternal.
 //
 // After ErrUnavailable the outcome of a write is unknown: repeat the very same call. Create is safe to repeat with its
-// key, SubmitInput with its operation id, Cancel always.
+// key, SubmitInput with its operation id, Cancel, Pause and Resume always.
 type RuntimeLink interface {
 	// Create submits an execution. When it returns, the execution is written. key, 1 to 256 printable characters, makes
 	// it idempotent for as long as the execution is kept: the same request gives the first execution's current view,
@@ -35,6 +35,13 @@ type RuntimeLink interface {
 	SubmitInput(ctx context.Context, id execution.ID, input execution.SubmitInput) (execution.View, error)
 	// Cancel ends the execution, or asks its holder to. On one that has ended it changes nothing.
 	Cancel(ctx context.Context, id execution.ID) (execution.Steered, error)
+	// Pause suspends the execution with the reason paused; a running one when the node in flight has ended. On one that is
+	// suspended it changes nothing, on one that has ended it is ErrExecutionEnded, on one that is finalizing ErrConflict.
+	Pause(ctx context.Context, id execution.ID) (execution.Steered, error)
+	// Resume takes a suspended execution back to where it was, with all its attempts. On another open one it changes
+	// nothing: a pause that is requested stays so. On one that has ended it is ErrExecutionEnded, on one that is finalizing
+	// ErrConflict.
+	Resume(ctx context.Context, id execution.ID, request execution.ResumeRequest) (execution.Steered, error)
 	// Agents lists the agents that may be named in Create, by id.
 	Agents(ctx context.Context) ([]execution.AgentSummary, error)
 }

@@ -17,6 +17,8 @@ type Journal interface {
 	Reserve(ctx context.Context, execution journal.NewExecution) (journal.Reservation, error)
 	CommitInteractionInput(ctx context.Context, id execution.ID, input journal.InteractionInput) (journal.Mutation, error)
 	Cancel(ctx context.Context, id execution.ID) (journal.Change, error)
+	Pause(ctx context.Context, id execution.ID) (journal.Change, error)
+	Resume(ctx context.Context, id execution.ID) (journal.Change, error)
 	OpenExecutions(ctx context.Context) (int64, error)
 	Get(ctx context.Context, id execution.ID) (journal.Execution, error)
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)

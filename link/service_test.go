@@ -65,6 +65,15 @@ func TestEveryWriteHandsItsTasksOver(t *testing.T) {
 		require.Len(t, tasks, 1)
 		require.Equal(t, first.View.ID, tasks[0].Execution)
 	}
+	_, err = local.Pause(ctx, first.View.ID)
+	require.NoError(t, err)
+	require.Empty(t, queue.take(), "nothing is to be done")
+	_, err = local.Resume(ctx, first.View.ID, execution.ResumeRequest{})
+	require.NoError(t, err)
+	tasks = queue.take()
+	require.Len(t, tasks, 1)
+	require.Equal(t, first.View.ID, tasks[0].Execution)
+
 	_, err = local.Cancel(ctx, first.View.ID)
 	require.NoError(t, err)
 	tasks = queue.take()

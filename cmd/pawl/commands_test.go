@@ -55,6 +55,9 @@ func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 		"watch":                         "accepts 1 arg",
 		"watch 7":                       `"7" is no execution id`,
 		"cancel 7":                      `"7" is no execution id`,
+		"pause 7":                       `"7" is no execution id`,
+		"resume":                        "accepts 1 arg",
+		"resume --limits 1 7":           "unknown flag: --limits",
 		"input " + string(anID):         "exactly one of TEXT, --approve, --reject and --answer",
 		"input ID x":                    "is no execution id",
 		"input ID --approve --reject":   "is no execution id",
@@ -81,7 +84,7 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 	} {
 		fake := newFake(execution.View{})
 		fake.err, fake.followErr = err, err
-		for _, line := range []string{"submit demo x", "watch " + string(anID), "cancel " + string(anID)} {
+		for _, line := range []string{"submit demo x", "watch " + string(anID), "cancel " + string(anID), "pause " + string(anID), "resume " + string(anID)} {
 			got := typeCommand(t, fake, false, nil, strings.Fields(line)...)
 			require.Equal(t, exitNoAnswer, got.code, line)
 			require.Contains(t, got.err, want, line)
@@ -162,6 +165,27 @@ func TestCancel_SaysWhatBecameOfIt(t *testing.T) {
 		fake.steered = steered
 		require.Equal(t, string(anID)+want, typeCommand(t, fake, false, nil, "cancel", string(anID)).out)
 	}
+}
+
+func TestPauseAndResume_SayWhatBecameOfThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		command, want string
+		steered       execution.Steered
+	}{
+		{"pause", " is suspended\n", execution.Steered{Changed: true, View: execution.View{State: execution.Suspended}}},
+		{"pause", ": pause requested\n", execution.Steered{Changed: true, View: execution.View{State: execution.Running}}},
+		{"pause", " is suspended: nothing to pause\n", execution.Steered{View: execution.View{State: execution.Suspended}}},
+		{"resume", " is running\n", execution.Steered{Changed: true, View: execution.View{State: execution.Running}}},
+		{"resume", " is queued: nothing to resume\n", execution.Steered{View: execution.View{State: execution.Queued}}},
+	} {
+		fake := newFake(execution.View{})
+		fake.steered = c.steered
+		require.Equal(t, string(anID)+c.want, typeCommand(t, fake, false, nil, c.command, string(anID)).out)
+	}
+	fake := newFake(execution.View{})
+	typeCommand(t, fake, false, nil, "resume", "--reason", "the tool is back", string(anID))
+	require.Equal(t, "the tool is back", fake.reason)
 }
 
 func TestHelp_NamesTheNextStepAndEveryVariable(t *testing.T) {

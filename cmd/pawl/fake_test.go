@@ -21,6 +21,7 @@ type fakeRemote struct {
 	keys    []string
 	inputs  []execution.SubmitInput
 	steered execution.Steered
+	reason  string // of the newest resume
 	onInput func(execution.SubmitInput)
 
 	items     chan received
@@ -79,6 +80,17 @@ func (f *fakeRemote) SubmitInput(_ context.Context, _ execution.ID, input execut
 }
 
 func (f *fakeRemote) Cancel(context.Context, execution.ID) (execution.Steered, error) {
+	return f.steered, f.err
+}
+
+func (f *fakeRemote) Pause(context.Context, execution.ID) (execution.Steered, error) {
+	return f.steered, f.err
+}
+
+func (f *fakeRemote) Resume(
+	_ context.Context, _ execution.ID, request execution.ResumeRequest,
+) (execution.Steered, error) {
+	f.reason = request.Reason
 	return f.steered, f.err
 }
 

@@ -16,6 +16,8 @@ type remote interface {
 	Follow(ctx context.Context, id execution.ID, after execution.Sequence) (execution.Stream, error)
 	SubmitInput(ctx context.Context, id execution.ID, input execution.SubmitInput) (execution.View, error)
 	Cancel(ctx context.Context, id execution.ID) (execution.Steered, error)
+	Pause(ctx context.Context, id execution.ID) (execution.Steered, error)
+	Resume(ctx context.Context, id execution.ID, request execution.ResumeRequest) (execution.Steered, error)
 }
 
 // dialer makes the remote that the environment names; url is for messages.

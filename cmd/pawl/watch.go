@@ -241,7 +241,7 @@ func (w *watcher) suspended(ctx context.Context) (bool, error) {
 	if err != nil || view.State != execution.Suspended {
 		return false, nil // the next look around tells
 	}
-	w.render.note("Suspended: it does nothing until it is resumed. End it with: %s cancel %s", self(), w.id)
+	w.render.note("Suspended: it does nothing until it is resumed. When what stopped it is mended: %s resume %s", self(), w.id)
 	return true, &exit{code: exitSuspended}
 }
 

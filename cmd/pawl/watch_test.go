@@ -101,6 +101,15 @@ func TestWatch_ExitsWithTheCodeOfTheEnd(t *testing.T) {
 	}
 }
 
+func TestWatch_SaysHowToResumeWhatIsSuspended(t *testing.T) {
+	t.Parallel()
+	fake := newFake(execution.View{State: execution.Suspended})
+	fake.send(&execution.ExecutionSuspended{Reason: execution.ReasonRetriesExhausted})
+	got := typeCommand(t, fake, false, nil, "watch", string(anID))
+	require.Equal(t, exitSuspended, got.code)
+	require.Contains(t, got.out, ": pawl resume "+string(anID)+"\n")
+}
+
 func TestWatch_GoesOnAfterASuspensionThatWasResumedSince(t *testing.T) {
 	t.Parallel()
 	fake := newFake(execution.View{State: execution.Completed})

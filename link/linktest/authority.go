@@ -31,6 +31,8 @@ func steers(t *testing.T, l link.RuntimeLink, id execution.ID) map[string]error 
 	errs := map[string]error{}
 	_, errs["input"] = l.SubmitInput(ctx, id, Answer("op", "question", "yes"))
 	_, errs["cancel"] = l.Cancel(ctx, id)
+	_, errs["pause"] = l.Pause(ctx, id)
+	_, errs["resume"] = l.Resume(ctx, id, execution.ResumeRequest{})
 	return errs
 }
 

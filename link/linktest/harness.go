@@ -103,6 +103,15 @@ func (w *Worker) Complete(answer string) {
 	w.Commit(journal.Then{Kind: journal.ThenEnd, Outcome: &execution.Outcome{Answer: answer}})
 }
 
+// Finalize begins the end of the execution.
+func (w *Worker) Finalize() {
+	w.t.Helper()
+	_, err := w.store.Transition(context.Background(), journal.Hold{
+		Execution: w.id, Fence: w.claim.Fence, Operation: 1,
+	}, []execution.State{execution.Running}, execution.Finalizing)
+	require.NoError(w.t, err)
+}
+
 // Ask parks the execution on a question.
 func (w *Worker) Ask(interaction execution.Interaction) {
 	w.t.Helper()

@@ -49,6 +49,11 @@ func Run(t *testing.T, open Open) {
 		{"cancel ends what nobody holds", cancelQueued},
 		{"cancel asks the holder", cancelRunning},
 		{"cancel of an ended execution changes nothing", cancelEnded},
+		{"pause suspends what nobody holds, and resume takes it back", pauseAtRest},
+		{"pause asks the holder", pauseRunning},
+		{"what is paused takes no answer before it is resumed", pausedWaitsForResume},
+		{"pause and resume refuse what has ended or is ending", pauseRefusals},
+		{"resume refuses a reason that is too long", resumeRefusals},
 		{"agents are listed", listAgents},
 	}
 	for _, clause := range clauses {

@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/link"
+)
+
+func (s *Server) cancel(c echo.Context) error {
+	return s.steer(c, &struct{}{}, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
+		return l.Cancel(ctx, id)
+	})
+}
+
+func (s *Server) pause(c echo.Context) error {
+	return s.steer(c, &struct{}{}, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
+		return l.Pause(ctx, id)
+	})
+}
+
+func (s *Server) resume(c echo.Context) error {
+	var request execution.ResumeRequest
+	return s.steer(c, &request, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
+		return l.Resume(ctx, id, request)
+	})
+}
+
+// steer answers a command: 202 when something changed, 200 when nothing did. body is what the request's body becomes, if
+// it has one.
+func (s *Server) steer(
+	c echo.Context, body any,
+	command func(context.Context, link.RuntimeLink, execution.ID) (execution.Steered, error),
+) error {
+	if err := plain(c); err != nil {
+		return err
+	}
+	id, err := executionID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.decodeOptional(c, body); err != nil {
+		return err
+	}
+	steered, err := command(c.Request().Context(), s.link(c), id)
+	if err != nil {
+		return err
+	}
+	if steered.Changed {
+		return c.JSON(http.StatusAccepted, steered.View)
+	}
+	return c.JSON(http.StatusOK, steered.View)
+}
