@@ -31,9 +31,9 @@
 //
 // # Bounds of the log
 //
-// Config.MaxEvents bounds what holders write by themselves: commits that do not end the execution, records, appended
-// events, interactions. Events of claims, commands, retries and endings are always written: the state moves, so its event
-// must.
+// Config.MaxEvents bounds what holders write by themselves: commits that do not end the execution, appended events,
+// interactions, and events of a record that belong to none of its calls. Events of claims, commands, retries and endings
+// are always written: the state moves, so its event must. So is that of a call with its receipt: it has happened.
 //
 // The package must not know agents, HTTP, Asynq or how a node works. Two implementations satisfy it under one
 // conformance suite (journaltest): memjournal, the model, and redisjournal, the real one.

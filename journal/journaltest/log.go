@@ -17,6 +17,7 @@ func logClauses() []clause {
 		{name: "contract C, append_event: an event that belongs to a change of state is refused", run: appendForeign},
 		{name: "contract C, append_event: a full log is refused and the terminal event still fits", run: appendFull, config: small},
 		{name: "a commit that would fill the log is refused as a whole; one that ends, or writes no event, is not", run: commitFull, config: small},
+		{name: "a receipt is written with its event however full the log is", run: recordFull, config: small},
 		{name: "contract C, events: after is exclusive, ascending, limited", run: readAfter},
 		{name: "a page says where the log ends and where the execution stands", run: readPage},
 		{name: "operation numbers only grow; a number of another method is refused", run: operationNumbers},
@@ -126,6 +127,29 @@ func commitFull(t *testing.T, b *bench) {
 	a.claim()
 	a.commit(failWith("event_limit_exceeded"), many)
 	types := a.types()
+	require.Equal(t, execution.TypeExecutionFailed, types[len(types)-1])
+}
+
+func recordFull(t *testing.T, b *bench) {
+	a := b.planned()
+	for len(a.types()) < 7 {
+		_, err := b.Store.AppendEvent(b.ctx(), a.next(), warning("w"))
+		require.NoError(t, err)
+	}
+	record := receiptOf(a.hold)
+	require.NotEmpty(t, record.Events)
+	recorded, err := b.Store.Record(b.ctx(), record)
+	require.NoError(t, err)
+	require.Equal(t, journal.Done, recorded.Entries[0].State)
+	types := a.types()
+	require.Len(t, types, 8)
+	require.Equal(t, execution.TypeToolCompleted, types[7])
+	b.unchanged(func() {
+		_, err := b.Store.Commit(b.ctx(), a.commitOf(goOn(), func(q *journal.Commit) { q.Events = []execution.Payload{warning("w")} }))
+		require.ErrorIs(t, err, journal.ErrLimit)
+	})
+	a.commit(failWith("event_limit_exceeded"))
+	types = a.types()
 	require.Equal(t, execution.TypeExecutionFailed, types[len(types)-1])
 }
 

@@ -36,7 +36,7 @@ func (s *Store) Record(ctx context.Context, q journal.Record) (journal.Recorded,
 	}
 	if len(fresh) > 0 {
 		events := newlyTold(q, fresh)
-		if err := s.room(r, len(events)); err != nil {
+		if err := s.room(r, ofNoCall(events)); err != nil {
 			return journal.Recorded{}, fail(operation, q.Execution, err)
 		}
 		s.record(r, q, fresh, events, now)
@@ -77,6 +77,16 @@ func newlyTold(q journal.Record, fresh []int) []execution.Payload {
 		}
 	}
 	return events
+}
+
+// ofNoCall counts the events that no call bounds: what happened to a call is written however full the log is.
+func ofNoCall(events []execution.Payload) (n int) {
+	for _, payload := range events {
+		if journal.EventCall(payload) == "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *Store) record(r *row, q journal.Record, fresh []int, events []execution.Payload, nowMs int64) {

@@ -5,8 +5,9 @@
 --   its payload, then the tail.
 -- Returns: {replayed, cancel recorded, for each call its intent, mark and receipt}.
 -- Refuses: NOTFOUND, FENCED, CONFLICT (another claim's mark, a call never planned), STATE (also started after a cancel),
---   LIMIT (the log is full).
--- Invariant: a call that has its receipt keeps it; an event is written with its call's entry, and once.
+--   LIMIT (the log is full, and there are events of no call).
+-- Invariant: a call that has its receipt keeps it; an event is written with its call's entry, and once. What has happened
+--   is written however full the log is: each call is told of once, so that its plan bounds it.
 local fence, states, kind, usage, calls_count, events_count = unpack(ARGV, 1, 6)
 local t = tail()
 local x = open(t)
@@ -33,13 +34,16 @@ for i = 1, count do
     end
   end
 end
-local at, events = 6 + count, {}
+local at, events, others = 6 + count, {}, 0
 if kind == 'done' then at = at + count end
 for i = 1, number(events_count) do
   local call = ARGV[at + 2 * i - 1]
-  if #changes > 0 and (call == '' or fresh[call]) then events[#events + 1] = ARGV[at + 2 * i] end
+  if #changes > 0 and (call == '' or fresh[call]) then
+    events[#events + 1] = ARGV[at + 2 * i]
+    if call == '' then others = others + 1 end
+  end
 end
-if #changes > 0 and not room(x, #events) then return refuse('LIMIT', 'events') end
+if #changes > 0 and not room(x, others) then return refuse('LIMIT', 'events') end
 
 local function recorded(replayed)
   local reply = { replayed, row.cancelAtMs ~= '' and '1' or '0' }
