@@ -49,13 +49,13 @@ type Client struct {
 // Store says which Redis holds everything.
 type Store struct {
 	RedisURL Secret `envconfig:"PAWL_REDIS_URL" required:"true" desc:"redis://, rediss://, redis+sentinel://h1:p,h2:p/master or redis+cluster://h1:p,h2:p"`
-	Strict   bool   `envconfig:"PAWL_STRICT" default:"false" desc:"refuse to start on a Redis older than 7, without noeviction or without persistence"`
+	Strict   bool   `envconfig:"PAWL_STRICT" default:"false" desc:"refuse to start on a Redis older than 7, without noeviction or without an append-only file that is synced"`
 }
 
 // DevStore says which Redis `pawl dev` uses.
 type DevStore struct {
 	RedisURL Secret `envconfig:"PAWL_REDIS_URL" desc:"the Redis to use; when empty a redis-server of its own, else an embedded one in memory"`
-	Strict   bool   `envconfig:"PAWL_STRICT" default:"false" desc:"refuse to start on a Redis older than 7, without noeviction or without persistence"`
+	Strict   bool   `envconfig:"PAWL_STRICT" default:"false" desc:"refuse to start on a Redis older than 7, without noeviction or without an append-only file that is synced"`
 	DataDir  string `envconfig:"PAWL_DATA_DIR" default:".pawl" desc:"where a redis-server of dev's own keeps its data"`
 }
 

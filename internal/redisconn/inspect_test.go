@@ -42,6 +42,36 @@ func TestInspect_AnUnfitRedisIsNamedPointByPoint(t *testing.T) {
 	require.ErrorContains(t, facts.Strict(), "persistence is off")
 }
 
+func TestInspect_WhatACrashMayLoseIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a stock redis-server": {
+			[]string{"--save", "3600 1 300 100 60 10000"},
+			"there are snapshots only: a crash may lose minutes of what was answered 202; set appendonly yes",
+		},
+		"a file that is not synced": {
+			[]string{"--appendonly", "yes", "--appendfsync", "no"}, "set appendfsync everysec or always",
+		},
+		"nothing": {nil, "persistence is off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			facts, err := Inspect(t.Context(), open(t, redistest.Start(t, c.args...).URL()))
+			require.NoError(t, err)
+			require.Len(t, facts.Warnings, 1)
+			require.Contains(t, facts.Warnings[0], c.want)
+			require.ErrorIs(t, facts.Strict(), ErrUnfit)
+			require.ErrorContains(t, facts.Strict(), c.want)
+		})
+	}
+	facts, err := Inspect(t.Context(), open(t, redistest.Start(t, "--appendonly", "yes", "--appendfsync", "everysec").URL()))
+	require.NoError(t, err)
+	require.NoError(t, facts.Strict())
+}
+
 func TestInspect_ARefusedCONFIGLeavesFactsUnknown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--rename-command", "CONFIG", "", "--maxmemory-policy", "volatile-lru")

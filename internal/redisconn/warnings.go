@@ -23,11 +23,25 @@ func warningsOf(facts Facts) []string {
 		warnings = append(warnings, fmt.Sprintf(
 			"maxmemory-policy is %s: Redis may drop parts of executions; set it to noeviction", policy))
 	}
-	if facts.AppendOnly == "no" && facts.Snapshots == "none" {
-		warnings = append(warnings,
-			"persistence is off: a restart of Redis loses every execution; set appendonly yes")
+	if warning := durabilityWarning(facts); warning != "" {
+		warnings = append(warnings, warning)
 	}
 	return warnings
+}
+
+// durabilityWarning says what a crash may take of what was written; empty when that is a second or less, or unknown.
+func durabilityWarning(facts Facts) string {
+	switch {
+	case facts.AppendOnly == "no" && facts.Snapshots == "none":
+		return "persistence is off: a restart of Redis loses every execution; set appendonly yes"
+	case facts.AppendOnly == "no" && facts.Snapshots != Unknown:
+		return "there are snapshots only: a crash may lose minutes of what was answered 202; set appendonly yes"
+	case facts.AppendOnly == "yes" && facts.AppendFsync == "no":
+		return "appendfsync is no: a crash of the machine may lose what was answered 202 in the last half minute; " +
+			"set appendfsync everysec or always"
+	default:
+		return ""
+	}
 }
 
 func majorOf(version string) (int, bool) {
