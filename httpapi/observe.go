@@ -54,11 +54,13 @@ func caught(next echo.HandlerFunc, c echo.Context) (err error) {
 	return next(c)
 }
 
+// record logs how a request went: at debug, as its client knows. A fault is an error that is logged once, here or where it
+// was answered.
 func (s *Server) record(c echo.Context, start time.Time) {
 	r, answer := c.Request(), c.Response()
-	level := slog.LevelInfo
-	if r.URL.Path == pathLive || r.URL.Path == pathReady || under(r.URL.Path, pathMonitoring) {
-		level = slog.LevelDebug
+	level := slog.LevelDebug
+	if answer.Status >= http.StatusInternalServerError && c.Get(reportedKey) == nil {
+		level = slog.LevelError
 	}
 	s.cfg.Logger.LogAttrs(r.Context(), level, "request",
 		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", answer.Status),

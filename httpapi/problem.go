@@ -17,10 +17,14 @@ import (
 // statusClosed is logged when the client went away before its answer.
 const statusClosed = 499
 
+// reportedKey is where fail leaves word that it has logged the request.
+const reportedKey = "reported"
+
 // fail answers every error as a problem. What went wrong inside is logged under the request id and stays here.
 func (s *Server) fail(err error, c echo.Context) {
 	problem := s.problem(err, c)
 	if problem.Status >= http.StatusInternalServerError {
+		c.Set(reportedKey, true)
 		s.cfg.Logger.ErrorContext(c.Request().Context(), "request failed",
 			"method", c.Request().Method, "path", c.Request().URL.Path, "status", problem.Status,
 			"request", c.Response().Header().Get(requestIDHeader), "error", err, "cause", errors.Unwrap(cause(err)))

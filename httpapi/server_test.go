@@ -177,6 +177,35 @@ func TestAFaultIsLoggedUnderItsRequestAndNotTold(t *testing.T) {
 	}
 }
 
+func TestOnlyFaultsAreLoggedForAllToSee(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	at := func(level slog.Level) func(*httpapiConfig) {
+		return func(c *httpapiConfig) {
+			log.Reset()
+			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))
+		}
+	}
+	a := serve(t, memory(t), at(slog.LevelInfo))
+	a.submit()
+	a.do(get, "/nothing", "")
+	require.Empty(t, log.String(), "what its client was told is no news")
+
+	a = serve(t, memory(t), at(slog.LevelDebug))
+	a.do(get, "/nothing", "")
+	require.Regexp(t, `level=DEBUG msg=request method=GET path=/nothing status=404 `, log.String())
+
+	a = serve(t, faulty{memory(t)}, at(slog.LevelInfo))
+	a.do(get, creating+"/"+string(execution.NewID(1)), "")
+	require.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), "once: %s", log.String())
+
+	a = serve(t, memory(t), at(slog.LevelInfo), func(c *httpapiConfig) {
+		c.Monitoring = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) })
+	})
+	a.do(get, "/monitoring", "")
+	require.Regexp(t, `level=ERROR msg=request method=GET path=/monitoring status=502 `, log.String())
+}
+
 func TestMonitoringIsServedWithItsOwnPaths(t *testing.T) {
 	t.Parallel()
 	a := serve(t, memory(t), func(c *httpapiConfig) {

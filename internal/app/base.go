@@ -25,7 +25,7 @@ type base struct {
 
 // newBase connects and checks. Close it.
 func newBase(ctx context.Context, cfg redisConfig, rules config.Journal, deps Deps) (*base, error) {
-	cfg.noChecks = deps.NoChecks
+	cfg.noChecks, cfg.told = deps.NoChecks, deps.RedisTold
 	rdb, facts, err := connectRedis(ctx, cfg, deps.Logger)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,8 @@ type Deps struct {
 	Logger *slog.Logger
 	// NoChecks starts on a Redis that would not pass the boot checks: the embedded one of `pawl dev`.
 	NoChecks bool
+	// RedisTold says that another program of the process reports what was found out about Redis.
+	RedisTold bool
 	// Waker joins the API, the worker and the reaper of one process, so that what one enqueues wakes the other without a
 	// round trip. Default: none is shared, and wake-ups travel through Redis.
 	Waker *queue.Waker

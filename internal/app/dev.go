@@ -64,6 +64,7 @@ func runThree(ctx context.Context, cfg config.Dev, deps Deps, store *devRedis) e
 	named := func(name string) Deps {
 		own := deps
 		own.Logger = deps.Logger.With("program", name)
+		own.RedisTold = name != "api"
 		return own
 	}
 	reaper := config.Reaper{Store: base, Log: cfg.Log, Journal: cfg.Journal, Reap: cfg.Reap}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/redisconn"
 	"github.com/pawl-run/pawl/internal/redistest"
 )
 
@@ -38,9 +40,16 @@ func devConfig(dir string) config.Dev {
 // startDev runs dev until stop, which waits for its end.
 func startDev(t *testing.T, cfg config.Dev) (api *client.Client, started Started, stop func()) {
 	t.Helper()
+	return startDevWith(t, cfg, quietDeps())
+}
+
+func startDevWith(
+	t *testing.T, cfg config.Dev, deps Deps,
+) (api *client.Client, started Started, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	up, done := make(chan Started, 1), make(chan error, 1)
-	go func() { done <- RunDev(ctx, cfg, quietDeps(), func(s Started) { up <- s }) }()
+	go func() { done <- RunDev(ctx, cfg, deps, func(s Started) { up <- s }) }()
 	select {
 	case started = <-up:
 	case err := <-done:
@@ -128,21 +137,60 @@ func TestRunDev_KeepsExecutionsAcrossARestartOnARedisServerOfItsOwn(t *testing.T
 	stop()
 }
 
+func TestRunDev_LeavesTheTerminalReadable(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	deps := Deps{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	api, _, stop := startDevWith(t, devConfig(filepath.Join(t.TempDir(), ".pawl")), deps)
+	runDemo(t, api)
+	_, err := api.Execution(t.Context(), execution.NewID(1))
+	require.ErrorIs(t, err, execution.ErrNotFound)
+	stop()
+	said := log.String()
+	require.Equal(t, 1, strings.Count(said, " msg=redis "), "one program tells what Redis is\n%s", said)
+	require.NotContains(t, said, "msg=request")
+	require.Regexp(t, `msg=drained program=worker took=\S+ done=[1-9]\d* failed=0 putBack=\d+ stillRunning=0 unplaced=0\n`, said)
+	require.NotContains(t, said, "{", "fields are plain")
+}
+
+// lockedBuffer is a log that is read when its writers have ended.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	log strings.Builder
+}
+
+func (b *lockedBuffer) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.Write(line)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.String()
+}
+
 func TestAwaitDevRedis_SaysOnceWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	logger := slog.New(slog.DiscardHandler)
-	_, err := awaitDevRedis(t.Context(), "localhost:6379", time.Second, logger)
+	at := func(url string) config.DevStore { return config.DevStore{RedisURL: config.Secret(url)} }
+	_, err := awaitDevRedis(t.Context(), at("localhost:6379"), time.Second, logger)
 	require.ErrorContains(t, err, "PAWL_REDIS_URL: ")
 
 	server := redistest.Start(t)
 	require.NoError(t, server.Client(t).ConfigSet(t.Context(), "requirepass", "hunter2").Err())
 	url := strings.Replace(server.URL(), "redis://", "redis://:hunter2@", 1)
-	store, err := awaitDevRedis(t.Context(), url, jobTimeout, logger)
+	store, err := awaitDevRedis(t.Context(), at(url), jobTimeout, logger)
 	require.NoError(t, err)
 	require.Equal(t, url, store.url)
 	require.NotContains(t, store.about, "hunter2")
+	strict := at(url)
+	strict.Strict = true
+	_, err = awaitDevRedis(t.Context(), strict, jobTimeout, logger)
+	require.ErrorIs(t, err, redisconn.ErrUnfit)
 	server.Kill()
-	_, err = awaitDevRedis(t.Context(), server.URL(), 700*time.Millisecond, logger)
+	_, err = awaitDevRedis(t.Context(), at(server.URL()), 700*time.Millisecond, logger)
 	require.ErrorContains(t, err, "set PAWL_REDIS_URL to another")
 }
 

@@ -27,7 +27,7 @@ type devRedis struct {
 // openDevRedis takes the Redis of the environment, else starts a redis-server of its own, else an embedded one.
 func openDevRedis(ctx context.Context, cfg config.DevStore, logger *slog.Logger) (*devRedis, error) {
 	if url := cfg.RedisURL.Reveal(); url != "" {
-		return awaitDevRedis(ctx, url, redisPatience, logger)
+		return awaitDevRedis(ctx, cfg, redisPatience, logger)
 	}
 	path, err := exec.LookPath("redis-server")
 	if err == nil {
@@ -40,14 +40,21 @@ func openDevRedis(ctx context.Context, cfg config.DevStore, logger *slog.Logger)
 }
 
 // awaitDevRedis waits for the Redis of the environment, so that one part says what is wrong with it and not all three.
-func awaitDevRedis(ctx context.Context, url string, patience time.Duration, logger *slog.Logger) (*devRedis, error) {
+func awaitDevRedis(
+	ctx context.Context, cfg config.DevStore, patience time.Duration, logger *slog.Logger,
+) (*devRedis, error) {
+	url := cfg.RedisURL.Reveal()
 	rdb, err := redisconn.Open(redisconn.Config{URL: url, Concurrency: 1, ClientName: "pawl-dev"})
 	if err != nil {
 		return nil, fmt.Errorf("PAWL_REDIS_URL: %w", err)
 	}
 	defer func() { _ = rdb.Close() }() // it has only asked
 	shown := redisconn.Redact(url)
-	if _, err := awaitRedis(ctx, rdb, patience, logger); err != nil {
+	facts, err := awaitRedis(ctx, rdb, patience, logger)
+	if err == nil {
+		err = strictly(cfg.Strict, facts)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("redis at %s: %w", shown, err)
 	}
 	return &devRedis{url: url, about: "executions are kept in " + shown, stop: func() {}}, nil

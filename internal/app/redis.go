@@ -26,6 +26,7 @@ type redisConfig struct {
 	concurrency int
 	program     string
 	noChecks    bool
+	told        bool // somebody else reports what was found
 	// sweepLock is how long a reaper has a partition to itself; 0 where nothing sweeps.
 	sweepLock time.Duration
 }
@@ -55,15 +56,22 @@ func inspect(ctx context.Context, rdb redis.UniversalClient, cfg redisConfig, lo
 	if err != nil {
 		return facts, fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.url), err)
 	}
+	if cfg.told {
+		return facts, strictly(cfg.strict, facts)
+	}
 	logger.InfoContext(ctx, "redis", "url", redisconn.Redact(cfg.url), "server", facts.Server, "version", facts.Version,
 		"mode", facts.Mode, "nodes", facts.Nodes, "eviction", facts.MaxMemoryPolicy, "durability", durability(facts))
 	for _, warning := range facts.Warnings {
 		logger.WarnContext(ctx, "REDIS IS NOT FIT TO HOLD EXECUTIONS: "+warning)
 	}
-	if cfg.strict {
-		return facts, facts.Strict()
+	return facts, strictly(cfg.strict, facts)
+}
+
+func strictly(strict bool, facts redisconn.Facts) error {
+	if strict {
+		return facts.Strict()
 	}
-	return facts, nil
+	return nil
 }
 
 // awaitRedis asks until Redis answers. A refusal, such as a wrong password, is final; so is too long a silence.

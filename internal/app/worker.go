@@ -168,8 +168,10 @@ func (w *worker) leave(ctx context.Context) {
 	w.server.Stop()
 	w.drainSteps(ctx)
 	w.server.Shutdown()
+	tasks := w.server.Stats()
 	w.logger.InfoContext(ctx, "drained", "took", time.Since(began).Round(time.Millisecond).String(),
-		"tasks", w.server.Stats(), "unplaced", w.runner.Unplaced())
+		"done", tasks.Done, "failed", tasks.Failed, "putBack", tasks.PutBack, "stillRunning", tasks.Running,
+		"unplaced", w.runner.Unplaced())
 }
 
 // drainSteps gives the steps their time. What does not return is reclaimed by others when its claim runs out.
