@@ -63,7 +63,10 @@ func bodyRefusals() []refusal {
 		{"no agent", `{` + message + `}`, execution.InvalidRequest, "agent"},
 		{"an empty agent", `{"agent": "", ` + message + `}`, execution.InvalidRequest, "agent"},
 		{"an unknown agent", `{"agent": "nobody", ` + message + `}`, execution.UnknownAgent, "agent"},
-		{"no input", `{"agent": "demo"}`, execution.InvalidRequest, "input.type"},
+		{"no input", `{"agent": "demo"}`, execution.InvalidRequest, "input"},
+		{"an empty input", `{"agent": "demo", "input": {}}`, execution.InvalidRequest, "input.type"},
+		{"no text", `{"agent": "demo", "input": {"type": "user_message"}}`, execution.InvalidRequest, "input.text"},
+		{"nothing", `{}`, execution.InvalidRequest, "agent"},
 		{
 			"an empty text", `{"agent": "demo", "input": {"type": "user_message", "text": ""}}`,
 			execution.InvalidRequest, "input.text",
@@ -190,6 +193,11 @@ func requestRefusals(id string) []refusal {
 			"input without operation", post, one + "/input", `{"input": {"type": "elicitation_response"}}`, nil,
 			400, invalid, "operationId",
 		},
+		{"an input without input", post, one + "/input", `{"operationId": "o"}`, nil, 400, invalid, "input"},
+		{
+			"a decision without decision", post, one + "/input", `{"operationId": "o", "input": {"type": "tool_approval",
+			"requestId": "r", "decisions": [{"callId": "c"}]}}`, nil, 400, invalid, "input.decisions[0].decision",
+		},
 		{
 			"input of a type that is not built", post, one + "/input",
 			`{"operationId": "o", "input": {"type": "tool_result", "requestId": "r", "callId": "c"}}`, nil,
@@ -233,6 +241,28 @@ func TestBadInputIsRefusedByFieldAndWritesNothing(t *testing.T) {
 			refused(t, got, r.status, r.code, r.field)
 			require.Equal(t, before, store.Dump())
 		})
+	}
+}
+
+func TestWhatIsMissingIsRequiredByName(t *testing.T) {
+	t.Parallel()
+	a := serve(t, memory(t))
+	input := creating + "/" + string(a.submit().ID) + "/input"
+	for _, c := range []struct{ path, body, field string }{
+		{creating, `{}`, "agent"},
+		{creating, `{"agent": "demo"}`, "input"},
+		{creating, `{"agent": "demo", "input": {"text": "x"}}`, "input.type"},
+		{creating, `{"agent": "demo", "input": {"type": "user_message"}}`, "input.text"},
+		{input, `{}`, "operationId"},
+		{input, `{"operationId": "o"}`, "input"},
+		{input, `{"operationId": "o", "input": {"text": "x"}}`, "input.type"},
+		{input, `{"operationId": "o", "input": {"type": "elicitation_response", "requestId": "r"}}`, "input.text"},
+		{input, `{"operationId": "o", "input": {"type": "elicitation_response", "text": "x"}}`, "input.requestId"},
+		{input, `{"operationId": "o", "input": {"type": "tool_approval", "requestId": "r"}}`, "input.decisions"},
+	} {
+		got := a.do(post, c.path, c.body)
+		refused(t, got, 400, execution.InvalidRequest, c.field)
+		require.Contains(t, got.body, `"detail":"`+c.field+` is required"`)
 	}
 }
 

@@ -33,6 +33,9 @@ func decodeStrict(body []byte, out any) error {
 	if err := shape(decoder, reflect.TypeOf(out).Elem(), ""); err != nil {
 		return err
 	}
+	if err := complete(body, reflect.TypeOf(out).Elem()); err != nil {
+		return err
+	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return invalid(fieldBody, "cannot be decoded").Because(err)
 	}
@@ -113,6 +116,22 @@ func array(decoder *json.Decoder, open json.Token, element reflect.Type, path st
 func closing(decoder *json.Decoder, path string) error {
 	if _, err := decoder.Token(); err != nil {
 		return invalid(nameOf(path), "cannot be read").Because(err)
+	}
+	return nil
+}
+
+// complete refuses a body without a field that its type always has: one that is not marked omitempty. What must be in a
+// field of a field is the link's to say.
+func complete(body []byte, t reflect.Type) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(body, &given); err != nil {
+		return invalid(fieldBody, "cannot be decoded").Because(err)
+	}
+	for field := range t.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if _, there := given[name]; !there && options == "" {
+			return invalid(name, "%s is required", name)
+		}
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ const maxRequestID = 128
 
 // validateInput checks what can be checked without the execution.
 func validateInput(input execution.SubmitInput) error {
+	if input.OperationID == "" {
+		return required("operationId")
+	}
 	if _, err := execution.ParseOperationID(string(input.OperationID)); err != nil {
 		return invalid("operationId", "%v", err).Because(err)
 	}
@@ -32,33 +35,40 @@ func validateInput(input execution.SubmitInput) error {
 		if err := validateDecisions(in.Decisions); err != nil {
 			return err
 		}
+	case "":
+		return required("input.type")
 	default:
 		return invalid("input.type", "want %q or %q", execution.ElicitationResponse, execution.ToolApproval)
 	}
-	if in.RequestID == "" || len(in.RequestID) > maxRequestID {
-		return invalid("input.requestId", "must name the interaction, in 1 to %d characters", maxRequestID)
+	if in.RequestID == "" {
+		return required("input.requestId")
+	}
+	if len(in.RequestID) > maxRequestID {
+		return invalid("input.requestId", "want at most %d characters", maxRequestID)
 	}
 	return nil
 }
 
 func validateDecisions(decisions []execution.Decision) error {
 	if len(decisions) == 0 {
-		return invalid("input.decisions", "must not be empty")
+		return required("input.decisions")
 	}
 	seen := map[execution.CallID]bool{}
 	for i, d := range decisions {
 		switch {
 		case d.CallID == "":
-			return invalid(decisionField(i, "callId"), "must not be empty")
+			return required(decisionField(i, "callId"))
 		case seen[d.CallID]:
 			return invalid(decisionField(i, "callId"), "the call is decided twice")
+		case d.Decision == "":
+			return required(decisionField(i, "decision"))
 		case d.Decision == "edit":
 			return invalid(decisionField(i, "decision"), "%q is not supported by this version", d.Decision)
 		case d.Decision != execution.Approve && d.Decision != execution.Reject && d.Decision != execution.Answer:
 			return invalid(decisionField(i, "decision"), "want %q, %q or %q",
 				execution.Approve, execution.Reject, execution.Answer)
 		case d.Decision == execution.Answer && d.Answer == nil:
-			return invalid(decisionField(i, "answer"), "is missing")
+			return required(decisionField(i, "answer"))
 		case d.Decision != execution.Answer && d.Answer != nil:
 			return invalid(decisionField(i, "answer"), "does not belong to %q", d.Decision)
 		}

@@ -21,6 +21,8 @@ const (
 // fieldKey is where an idempotency key travels.
 const fieldKey = "Idempotency-Key"
 
+func required(field string) error { return invalid(field, "%s is required", field) }
+
 func validateKey(key string) error {
 	if n := utf8.RuneCountInString(key); n > maxKey {
 		return invalid(fieldKey, "want 1 to %d characters, got %d", maxKey, n)
@@ -61,7 +63,7 @@ func normalize(r execution.CreateRequest) (execution.CreateRequest, error) {
 func validateAgent(r execution.CreateRequest) error {
 	switch {
 	case r.Agent == "":
-		return invalid("agent", "must not be empty")
+		return required("agent")
 	case len(r.Agent) > maxAgentName:
 		return invalid("agent", "want at most %d bytes", maxAgentName)
 	default:
@@ -72,6 +74,8 @@ func validateAgent(r execution.CreateRequest) error {
 func validateMessage(r execution.CreateRequest) error {
 	in := r.Input
 	switch {
+	case in.Type == "":
+		return required("input.type")
 	case in.Type != execution.UserMessage:
 		return invalid("input.type", "must be %q", execution.UserMessage)
 	case in.RequestID != "":
@@ -86,7 +90,7 @@ func validateMessage(r execution.CreateRequest) error {
 func validateText(text string) error {
 	switch {
 	case text == "":
-		return invalid("input.text", "must not be empty")
+		return required("input.text")
 	case len(text) > maxText:
 		return invalid("input.text", "want at most %d bytes", maxText)
 	case !utf8.ValidString(text):
