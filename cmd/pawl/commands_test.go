@@ -77,10 +77,13 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 	unreachable := execution.NewAPIError(execution.Unavailable, "dial").Because(errors.New("connection refused"))
 	for want, err := range map[string]error{
 		"start it with `pawl dev`":           unreachable,
-		"runtime dependency unavailable":     execution.NewAPIError(execution.Unavailable, "the store did not answer"),
-		"known are: demo":                    execution.NewAPIError(execution.UnknownAgent, "known are: demo"),
+		"pawl: the store did not answer\n":   execution.NewAPIError(execution.Unavailable, "the store did not answer"),
+		"pawl: agent: known are: demo\n":     execution.NewAPIError(execution.UnknownAgent, "known are: demo").In("agent"),
+		"pawl: input.text is required\n":     execution.NewAPIError(execution.InvalidRequest, "input.text is required").In("input.text"),
+		"pawl: the execution is completed\n": execution.NewAPIError(execution.ExecutionEnded, "the execution is completed").In("id"),
+		"pawl: runtime internal failure\n":   execution.NewAPIError(execution.Internal, ""),
 		"set PAWL_API_KEY":                   execution.NewAPIError(execution.Unauthenticated, "who"),
-		"is http://127.0.0.1:8080 the right": execution.NewAPIError(execution.NotFound, "gone"),
+		"pawl: gone: was the id copied whole, and is http://127.0.0.1:8080 the right": execution.NewAPIError(execution.NotFound, "gone"),
 	} {
 		fake := newFake(execution.View{})
 		fake.err, fake.followErr = err, err

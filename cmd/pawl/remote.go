@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
@@ -41,13 +42,26 @@ func explain(ctx context.Context, url string, err error) error {
 	case ctx.Err() != nil:
 		return &exit{code: exitInterrupted}
 	case errors.Is(err, execution.ErrUnauthenticated):
-		return fail("%w: set PAWL_API_KEY", err)
+		return fail("%s: set PAWL_API_KEY", told(err))
 	case errors.Is(err, execution.ErrUnavailable) && !answered(err):
 		return fail("no API answers at %s: start it with `%s dev`, or name another one in PAWL_URL", url, self())
 	case errors.Is(err, execution.ErrNotFound):
-		return fail("%w: was the id copied whole, and is %s the right API?", err, url)
+		return fail("%s: was the id copied whole, and is %s the right API?", told(err), url)
 	default:
-		return fail("%w", err)
+		return fail("%s", told(err))
+	}
+}
+
+// told is an error of the API in the words of its answer: the field that was wrong, and what is wrong with it.
+func told(err error) string {
+	var problem *execution.APIError
+	switch {
+	case !errors.As(err, &problem) || problem.Detail == "":
+		return err.Error()
+	case problem.Field == "" || problem.Field == "id" || strings.HasPrefix(problem.Detail, problem.Field+" "):
+		return problem.Detail // the id is what was typed: to name it says nothing
+	default:
+		return problem.Field + ": " + problem.Detail
 	}
 }
 

@@ -219,7 +219,7 @@ func (w *watcher) typed(ctx context.Context, line string) error {
 		w.render.note("Somebody else was first: the question is closed.")
 		return nil
 	case errors.Is(err, execution.ErrInvalid):
-		w.render.note("The answer was refused: %v", err)
+		w.render.note("The answer was refused: %s", told(err))
 		w.asked = ""
 		return nil
 	default:
