@@ -69,9 +69,9 @@ func TestParseRefusesAgents(t *testing.T) {
 		"no model":          {"agents:\n  demo:\n    queue: a\n", "f.yaml:2: agents.demo.model: is required"},
 		"model is text":     {"agents:\n  demo:\n    model: gpt\n", "f.yaml:3: agents.demo.model: must be a mapping, not text"},
 		"no provider":       {"agents:\n  demo:\n    model: {turns: []}\n", "f.yaml:3: agents.demo.model.provider: is required"},
-		"openai":            {"agents:\n  demo:\n    model: {provider: openai, name: x, apiKey: k}\n", "f.yaml:3: agents.demo.model.provider: openai is not supported by this version"},
-		"anthropic":         {"agents:\n  demo:\n    model: {provider: anthropic}\n", "f.yaml:3: agents.demo.model.provider: anthropic is not supported by this version"},
-		"other provider":    {"agents:\n  demo:\n    model: {provider: mine}\n", `f.yaml:3: agents.demo.model.provider: must be scripted, not "mine"`},
+		"openai":            {"agents:\n  demo:\n    model: {provider: openai, name: x, apiKey: k}\n", "f.yaml:3: agents.demo.model.provider: only scripted is supported by this version, not \"openai\""},
+		"anthropic":         {"agents:\n  demo:\n    model: {provider: anthropic}\n", "f.yaml:3: agents.demo.model.provider: only scripted is supported by this version, not \"anthropic\""},
+		"other provider":    {"agents:\n  demo:\n    model: {provider: mine}\n", `f.yaml:3: agents.demo.model.provider: only scripted is supported by this version, not "mine"`},
 		"prices":            {"agents:\n  demo:\n    model:\n      provider: scripted\n      turns: [{text: a}]\n      prices: {}\n", "f.yaml:6: agents.demo.model.prices: is not supported by this version"},
 		"unknown model key": {"agents:\n  demo:\n    model:\n      provider: scripted\n      turns: [{text: a}]\n      turn: 1\n", "f.yaml:6: agents.demo.model.turn: unknown key; known are provider, timeout, turns"},
 		"a2a":               {modelLines + "    backend: a2a\n", "f.yaml:4: agents.demo.backend: a2a is not supported by this version"},
@@ -158,16 +158,22 @@ func TestParseRefusesTools(t *testing.T) {
 		"foreign ref":     {toolLines + http + ", parameters: {type: object, $ref: 'file:///etc/passwd'}}\n", "references to other documents are not supported"},
 		"foreign web ref": {toolLines + http + ", parameters: {type: object, $ref: 'http://h/s.json'}}\n", "references to other documents are not supported"},
 		"retries":         {toolLines + http + ", maxRetries: -1}\n", "f.yaml:5: agents.demo.tools[0].maxRetries: must not be negative"},
-		"tool for a real model": {
-			"agents:\n  demo:\n    model: {provider: openai}\n    tools:\n" + http + "}\n",
-			"f.yaml:5: agents.demo.tools[0].description: is required, because the model has to know how to call the tool\n" +
-				"f.yaml:5: agents.demo.tools[0].parameters: is required, because the model has to know how to call the tool",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			refused(t, c.text, c.want)
 		})
+	}
+}
+
+func TestParseSaysOnceThatThereIsNoSuchModel(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"openai", "anthropic", "ollama"} {
+		_, err := agent.Parse("f.yaml", []byte("agents:\n  demo:\n    model:\n      provider: "+provider+
+			"\n      name: m\n      apiKey: ${KEY}\n      temperature: 1\n"+
+			"    tools:\n      - {name: lookup, type: http, url: 'http://h/'}\n"))
+		require.EqualError(t, err, "f.yaml:4: agents.demo.model.provider: only scripted is supported by this version, not \""+
+			provider+"\"", "nothing else can be wrong with it")
 	}
 }
 

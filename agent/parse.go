@@ -75,7 +75,7 @@ func parseAgent(o *object, name string) *Definition {
 	d := &Definition{Name: name, Backend: parseBackend(o)}
 	d.Model = parseModel(o)
 	d.Instructions, _ = o.text("instructions")
-	d.Tools = parseTools(o, d.Model.Provider == providerScripted)
+	d.Tools = parseTools(o)
 	d.Limits = parseLimits(o)
 	d.OutputSchema = o.schema("outputSchema", false)
 	d.OutputRetries = o.small("outputRetries", 1)

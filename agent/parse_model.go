@@ -18,14 +18,8 @@ func parseModel(agent *object) Model {
 	if !ok {
 		return Model{}
 	}
-	switch provider {
-	case providerScripted:
-	case "openai", "anthropic":
-		// Its other keys are known and of no use to check.
-		o.bad("provider", "%s is not supported by this version", provider)
-		return Model{Provider: provider}
-	default:
-		o.bad("provider", "must be scripted, not %q", provider)
+	if provider != providerScripted { // what else it says is about a model that there is not
+		o.bad("provider", "only %s is supported by this version, not %q", providerScripted, provider)
 		return Model{Provider: provider}
 	}
 	model := Model{Provider: provider, Timeout: o.duration("timeout", 0), Turns: parseTurns(o)}

@@ -30,7 +30,7 @@ var ownHeaders = []string{
 	"User-Agent",
 }
 
-func parseTools(agent *object, scripted bool) []Tool {
+func parseTools(agent *object) []Tool {
 	items := agent.list("tools")
 	tools := make([]Tool, 0, len(items))
 	first := map[string]int{}
@@ -39,7 +39,7 @@ func parseTools(agent *object, scripted bool) []Tool {
 		if o == nil {
 			continue
 		}
-		tool := parseTool(o, scripted)
+		tool := parseTool(o)
 		if at, twice := first[tool.Name]; twice {
 			o.bad("name", "tool %q is there twice; the first is tools[%d]", tool.Name, at)
 		} else if tool.Name != "" {
@@ -53,7 +53,7 @@ func parseTools(agent *object, scripted bool) []Tool {
 	return tools
 }
 
-func parseTool(o *object, scripted bool) Tool {
+func parseTool(o *object) Tool {
 	var tool Tool
 	if name, ok := o.required("name"); ok {
 		if !validName.MatchString(name) {
@@ -73,7 +73,7 @@ func parseTool(o *object, scripted bool) Tool {
 		o.bad("type", "must be one of http, human, not %q", value)
 		return tool
 	}
-	parseToolSpec(o, &tool, scripted)
+	parseToolSpec(o, &tool)
 	if tool.Type == ToolHTTP {
 		parseHTTPTool(o, &tool)
 	} else {
@@ -84,18 +84,10 @@ func parseTool(o *object, scripted bool) Tool {
 }
 
 // parseToolSpec reads what every type has.
-func parseToolSpec(o *object, tool *Tool, scripted bool) {
+func parseToolSpec(o *object, tool *Tool) {
 	tool.Description, _ = o.text("description")
 	tool.Parameters = o.schema("parameters", true)
 	tool.MaxRetries = o.small("maxRetries", 1)
-	if scripted {
-		return
-	}
-	for _, key := range []string{"description", "parameters"} {
-		if !o.has(key) {
-			o.bad(key, "is required, because the model has to know how to call the tool")
-		}
-	}
 }
 
 func parseHTTPTool(o *object, tool *Tool) {
