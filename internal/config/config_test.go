@@ -75,6 +75,29 @@ func TestLoad_RefusesAndNamesTheVariable(t *testing.T) {
 	}
 }
 
+func TestNearest_IsWhatWasMeant(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"PAWL_API_URL":      "PAWL_URL",
+		"PAWL_APIKEY":       "PAWL_API_KEY",
+		"PAWL_REDIS":        "PAWL_REDIS_URL",
+		"PAWL_REDIS_URI":    "PAWL_REDIS_URL",
+		"PAWL_CLAIMTTL":     "PAWL_CLAIM_TTL",
+		"PAWL_AGENTS_FILE":  "PAWL_AGENTS",
+		"PAWL_AGENT":        "PAWL_AGENTS",
+		"PAWL_ADDR":         "PAWL_ADMIN_ADDR or PAWL_HTTP_ADDR",
+		"PAWL_TIMEOUT":      "PAWL_CLEANUP_TIMEOUT or PAWL_DRAIN_TIMEOUT",
+		"PAWL_QUEUES":       "PAWL_WORKER_QUEUES",
+		"PAWL_LOGLEVEL":     "PAWL_LOG_LEVEL",
+		"PAWL_MAX_RECLAIM":  "PAWL_MAX_RECLAIMS",
+		"PAWL_":             "",
+		"PAWL_WHATEVER":     "",
+		"PAWL_SOMETHING_IS": "",
+	} {
+		require.Equal(t, want, strings.Join(nearest(name, Names()), " or "), name)
+	}
+}
+
 func TestLoad_RequiresTheRedisURL(t *testing.T) {
 	clean(t)
 	require.ErrorContains(t, Load(&Reaper{}), "PAWL_REDIS_URL is required")

@@ -35,43 +35,65 @@ func refuseUnknown(environ []string) []error {
 			continue
 		}
 		hint := "; -h lists the names"
-		if near := nearest(name, known); near != "" {
-			hint = ": did you mean " + near + "?"
+		if near := nearest(name, known); len(near) > 0 {
+			hint = ": did you mean " + strings.Join(near, " or ") + "?"
 		}
 		problems = append(problems, fmt.Errorf("%s: no program of Pawl knows this name%s", name, hint))
 	}
 	return problems
 }
 
-// nearest is the known name closest to name, empty when none is close.
-func nearest(name string, known []string) string {
-	best, least := "", len(name)/3
+// nearest lists the known names that are closest to name; none when none is close.
+func nearest(name string, known []string) []string {
+	name = strings.TrimPrefix(name, prefix)
+	var best []string
+	least := max(len(name)/3, wordCost)
 	for _, candidate := range known {
-		if d := distance(strings.TrimPrefix(name, prefix), strings.TrimPrefix(candidate, prefix)); d <= least {
-			if d < least || best == "" {
-				best, least = candidate, d
-			}
+		near := strings.TrimPrefix(candidate, prefix)
+		d := min(edits([]byte(name), []byte(near), one, unequal), wordEdits(name, near))
+		if d < least {
+			best, least = nil, d
+		}
+		if d == least {
+			best = append(best, candidate)
 		}
 	}
 	return best
 }
 
-// distance is the number of single-character edits between two names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// wordCost is what a word too many or too few counts, in characters: API_URL is nearer to URL than to API_KEY.
+const wordCost = 2
+
+// wordEdits is the number of edits between two names, word by word.
+func wordEdits(a, b string) int {
+	return edits(strings.Split(a, "_"), strings.Split(b, "_"),
+		func(string) int { return wordCost },
+		func(a, b string) int { return edits([]byte(a), []byte(b), one, unequal) })
+}
+
+func one(byte) int { return 1 }
+
+func unequal(a, b byte) int {
+	if a == b {
+		return 0
 	}
-	for i := range len(a) {
+	return 1
+}
+
+// edits is the least sum of edits that makes b of a: add is the price of an item more or less, replace that of another in
+// its place.
+func edits[T any](a, b []T, add func(T) int, replace func(a, b T) int) int {
+	row := make([]int, len(b)+1)
+	for j := range b {
+		row[j+1] = row[j] + add(b[j])
+	}
+	for i := range a {
 		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
+		row[0] += add(a[i])
+		for j := range b {
+			other := diagonal + replace(a[i], b[j])
 			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+			row[j+1] = min(other, row[j]+add(b[j]), row[j+1]+add(a[i]))
 		}
 	}
 	return row[len(b)]
