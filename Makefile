@@ -13,7 +13,7 @@ TOOLS := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) $(BIN)/gofumpt-$(GOFUMPT_
 TEST_FLAGS ?=
 FUZZ_TIME ?= 20s
 
-.PHONY: help setup test test/race test/fault soak lint tools fmt bench fuzz build clean
+.PHONY: help setup test test/race test/fault soak lint tools fmt docs bench fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION):
 $(BIN)/gofumpt-$(GOFUMPT_VERSION):
 	GOBIN=$(BIN) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
 	mv $(BIN)/gofumpt $@
+
+docs: ## Write the pages that the code generates: docs/configuration.md
+	go test ./internal/config -run Manual -update
 
 bench: setup ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem -timeout 20m $(TEST_FLAGS) ./...

@@ -13,7 +13,7 @@ func main() {
 	var cfg config.API
 	os.Exit(app.Main(app.Program{
 		Name:    "api",
-		Purpose: "Serves Pawl's HTTP API: submissions, views, events, input, cancel; the queues at /monitoring.",
+		Purpose: "Serves Pawl's HTTP API: submissions, views, events, input, cancel, pause, resume; the queues at /monitoring.",
 		Config:  &cfg,
 		Log:     func() config.Log { return cfg.Log },
 		Run:     func(ctx context.Context, deps app.Deps) error { return app.RunAPI(ctx, cfg, deps) },
