@@ -32,7 +32,7 @@ type MonitoringConfig struct {
 //	e.Any("/monitoring", echo.WrapHandler(h))
 //	e.Any("/monitoring/*", echo.WrapHandler(h))
 //
-// The page has an inline script and a font of another host, so a strict Content-Security-Policy must not cover it.
+// The page loads nothing from another host. It has an inline script, so a strict Content-Security-Policy must not cover it.
 func Monitoring(cfg MonitoringConfig) (http.Handler, error) {
 	if cfg.Redis == nil {
 		return nil, errors.New("dashboard: config Redis is required")
@@ -55,7 +55,9 @@ func Monitoring(cfg MonitoringConfig) (http.Handler, error) {
 			http.NotFound(w, r)
 			return
 		}
-		mon.ServeHTTP(&headerFix{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path)}, r)
+		answer := &fixed{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path)}
+		mon.ServeHTTP(answer, r)
+		answer.finish()
 	})
 	return http.NewCrossOriginProtection().Handler(pages), nil
 }
@@ -80,47 +82,4 @@ func show(data []byte) string {
 		text = string([]rune(text)[:maxShown]) + "…"
 	}
 	return text
-}
-
-// headerFix corrects what asynqmon says of its files: the type of pictures, and how long they may be kept. The names of
-// files under /static/ carry a hash of their content.
-type headerFix struct {
-	http.ResponseWriter
-	path  string
-	begun bool
-}
-
-// WriteHeader begins the answer.
-func (h *headerFix) WriteHeader(status int) {
-	if !h.begun {
-		h.begun = true
-		h.fix(status)
-	}
-	h.ResponseWriter.WriteHeader(status)
-}
-
-// Write goes on with the answer.
-func (h *headerFix) Write(data []byte) (int, error) {
-	if !h.begun {
-		h.WriteHeader(http.StatusOK)
-	}
-	return h.ResponseWriter.Write(data)
-}
-
-// Unwrap is for http.ResponseController.
-func (h *headerFix) Unwrap() http.ResponseWriter { return h.ResponseWriter }
-
-func (h *headerFix) fix(status int) {
-	header := h.Header()
-	kind := header.Get("Content-Type")
-	if kind == "" || strings.HasPrefix(kind, "text/html") { // the page itself, which asynqmon gives for every unknown path
-		header.Set("Cache-Control", "no-cache")
-		return
-	}
-	if strings.HasSuffix(h.path, ".svg") {
-		header.Set("Content-Type", "image/svg+xml")
-	}
-	if strings.HasPrefix(h.path, "/static/") && status == http.StatusOK {
-		header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	}
 }

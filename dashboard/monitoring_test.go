@@ -80,6 +80,22 @@ func TestPageDeepLinksAndAssets(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 }
 
+func TestThePageLoadsNothingFromOtherHosts(t *testing.T) {
+	t.Parallel()
+	base := serve(t, redistest.Shared(t).Client(t), true)
+	loads := regexp.MustCompile(`(?:src|href)="([^"]*)"`)
+	for _, link := range []string{"/monitoring", "/monitoring/", "/monitoring/queues/default"} {
+		_, body := do(t, http.MethodGet, base+link)
+		require.NotContains(t, string(body), "fonts.googleapis.com", link)
+		found := loads.FindAllSubmatch(body, -1)
+		require.Greater(t, len(found), 4, link)
+		for _, load := range found {
+			require.Regexp(t, "^/monitoring/", string(load[1]), link)
+		}
+		require.True(t, bytes.HasSuffix(body, []byte("</html>")), "the page is whole")
+	}
+}
+
 func TestTheAPIListsExecutedTasks(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Shared(t).Client(t)

@@ -1,0 +1,69 @@
+package dashboard
+
+import (
+	"bytes"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// outsideLink is a link of the page to another host: its fonts. Without them the browser takes its own.
+var outsideLink = regexp.MustCompile(`<link\b[^>]*\bhref="(?:https?:)?//[^"]*"[^>]*>`)
+
+// fixed corrects what asynqmon answers: the type of pictures, how long files may be kept (the names of those under
+// /static/ carry a hash of their content), and what the page would load from other hosts. It is used by one goroutine.
+type fixed struct {
+	http.ResponseWriter
+	path  string
+	begun bool
+	page  *bytes.Buffer // the page, held back until it is whole; nil for everything else
+}
+
+// WriteHeader begins the answer.
+func (f *fixed) WriteHeader(status int) {
+	if !f.begun {
+		f.begun = true
+		f.fix(status)
+	}
+	f.ResponseWriter.WriteHeader(status)
+}
+
+// Write goes on with the answer.
+func (f *fixed) Write(data []byte) (int, error) {
+	if !f.begun {
+		f.WriteHeader(http.StatusOK)
+	}
+	if f.page != nil {
+		return f.page.Write(data)
+	}
+	return f.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (f *fixed) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+// finish sends the page.
+func (f *fixed) finish() {
+	if f.page != nil {
+		_, _ = f.ResponseWriter.Write(outsideLink.ReplaceAll(f.page.Bytes(), nil)) // a browser that has gone needs no page
+	}
+}
+
+func (f *fixed) fix(status int) {
+	header := f.Header()
+	kind := header.Get("Content-Type")
+	if kind == "" || strings.HasPrefix(kind, "text/html") { // the page, which asynqmon gives for every unknown path, or its API
+		header.Set("Cache-Control", "no-cache")
+		if !strings.HasPrefix(f.path, "/api/") {
+			header.Set("Content-Type", "text/html; charset=utf-8")
+			f.page = &bytes.Buffer{}
+		}
+		return
+	}
+	if strings.HasSuffix(f.path, ".svg") {
+		header.Set("Content-Type", "image/svg+xml")
+	}
+	if strings.HasPrefix(f.path, "/static/") && status == http.StatusOK {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+}
