@@ -76,7 +76,8 @@ func cancelInModelRequest(t *testing.T) {
 	stack.Worker()
 	view := api.Submit("thinker", "Oslo, please")
 	harness.Eventually(t, endTimeout, "the model is asked", func() bool {
-		return stack.Holder(view.ID).Worker != "" && api.Get(view.ID).Node == "before_model_request"
+		holder := stack.Holder(view.ID)
+		return holder.Worker != "" && holder.Node == "before_model_request"
 	})
 	asked := time.Now()
 	_, status := api.Cancel(view.ID)

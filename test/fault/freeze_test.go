@@ -47,7 +47,7 @@ func freezeInNode(t *testing.T, agent, node string) {
 	view := api.Submit(agent, "Oslo, please")
 	harness.Eventually(t, endTimeout, "the first worker is in the node", func() bool {
 		holder := stack.Holder(view.ID)
-		return holder.Worker != "" && api.Get(view.ID).Node == node
+		return holder.Worker != "" && holder.Node == node
 	})
 	if agent == "caller" {
 		tools.WaitCalls(t, endTimeout, "/lookup", 1)

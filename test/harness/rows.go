@@ -21,12 +21,13 @@ type Holder struct {
 	Step   string
 	Fence  string // counter of the newest claim, also after it has ended
 	Worker string // empty when nobody holds it
+	Node   string // boundary of the newest checkpoint: the node after it is at work
 }
 
 // Holder reads the row's holder; the zero value when there is no such row.
 func (s *Stack) Holder(id execution.ID) Holder {
 	s.tb.Helper()
-	values, err := s.Redis.HMGet(context.Background(), RowKey(id), "step", "fenceCounter", "worker").Result()
+	values, err := s.Redis.HMGet(context.Background(), RowKey(id), "step", "fenceCounter", "worker", "node").Result()
 	if err != nil {
 		s.tb.Fatalf("read the holder of %s: %v", id, err)
 	}
@@ -38,7 +39,7 @@ func holderOf(values []any) Holder {
 		value, _ := values[i].(string) // nil: the row has no such field
 		return value
 	}
-	return Holder{Step: text(0), Fence: text(1), Worker: text(2)}
+	return Holder{Step: text(0), Fence: text(1), Worker: text(2), Node: text(3)}
 }
 
 // Holders reads the holders of many rows in one round trip.
@@ -47,7 +48,7 @@ func (s *Stack) Holders(ids []execution.ID) ([]Holder, error) {
 	replies := make([]*redis.SliceCmd, len(ids))
 	_, err := s.Redis.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, id := range ids {
-			replies[i] = pipe.HMGet(ctx, RowKey(id), "step", "fenceCounter", "worker")
+			replies[i] = pipe.HMGet(ctx, RowKey(id), "step", "fenceCounter", "worker", "node")
 		}
 		return nil
 	})
