@@ -11,7 +11,8 @@ import (
 )
 
 // renderer prints an execution's log: one line per event, with the time since its start, the event, and what it was
-// about with its duration. On a terminal it shows text as it arrives, between the lines.
+// about with its duration. On a terminal it shows text as it arrives, between the lines, and the answer once: as it
+// arrived, or at the end.
 type renderer struct {
 	out    io.Writer
 	inline bool // show text as it arrives
@@ -19,7 +20,8 @@ type renderer struct {
 
 	startMs   int64 // of the first event seen
 	began     map[string]int64
-	inText    bool // the cursor stands behind streamed text or at a prompt
+	streamed  strings.Builder // the text of the turn, as far as it was shown
+	inText    bool            // the cursor stands behind streamed text or at a prompt
 	firstFail error
 }
 
@@ -38,6 +40,7 @@ func (r *renderer) frame(frame execution.Frame) {
 			r.print("          │ ")
 		}
 		r.inText = true
+		r.streamed.WriteString(frame.Text)
 		r.print(strings.ReplaceAll(clean(frame.Text), "\n", "\n          │ "))
 	case execution.FrameToolProgress:
 		r.line(fmt.Sprintf("          · %s %s", frame.CallID, oneLine(frame.Text)))
@@ -99,6 +102,7 @@ func (r *renderer) print(text string) {
 func (r *renderer) describe(event execution.Event) string {
 	switch p := event.Payload.(type) {
 	case *execution.ModelStarted:
+		r.streamed.Reset()
 		r.begin("model", event)
 		return fmt.Sprintf("model  turn %d", p.Turn)
 	case *execution.ModelCompleted:
@@ -117,8 +121,20 @@ func (r *renderer) describe(event execution.Event) string {
 		return fmt.Sprintf("%s  %s", p.Kind, oneLine(p.Prompt))
 	case *execution.InteractionReceived:
 		return strings.TrimSpace(r.took(string(p.RequestID), event))
+	case *execution.ExecutionCompleted:
+		if r.inline {
+			return "" // the answer has its own place
+		}
+		return oneLine(p.Answer)
 	default:
 		return describeState(event)
+	}
+}
+
+// answer ends what a terminal shows with the answer, unless all of it was the last thing that was shown.
+func (r *renderer) answer(text string) {
+	if r.inline && text != "" && text != r.streamed.String() {
+		r.line("\n" + clean(text))
 	}
 }
 
@@ -131,8 +147,6 @@ func describeState(event execution.Event) string {
 	case *execution.RetryScheduled:
 		wait := time.Duration(p.AtMs-event.OccurredAtMs) * time.Millisecond
 		return fmt.Sprintf("%s  attempt %d in %v  %s", p.Node, p.Attempt, wait, p.Code)
-	case *execution.ExecutionCompleted:
-		return oneLine(p.Answer)
 	case *execution.ExecutionFailed:
 		return fmt.Sprintf("%s  %s", p.Code, oneLine(p.Message))
 	default:

@@ -282,9 +282,7 @@ func (w *watcher) interrupted() error {
 func (w *watcher) end(ctx context.Context) error {
 	switch p := w.last.(type) {
 	case *execution.ExecutionCompleted:
-		if w.outTerminal && !w.render.json {
-			w.render.line("\n" + clean(p.Answer))
-		}
+		w.render.answer(p.Answer)
 		return nil
 	case *execution.ExecutionFailed:
 		return &exit{code: exitFailed}

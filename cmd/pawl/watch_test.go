@@ -68,14 +68,33 @@ func TestWatch_ShowsTextInlineOnATerminal(t *testing.T) {
 	fake.send(&execution.ExecutionCompleted{Answer: "Booked.\nHave fun."})
 	fake.end()
 	got := typeCommand(t, fake, true, strings.NewReader(""), "watch", string(anID))
-	require.Contains(t, got.out, `   0.000s  execution_queued
+	require.True(t, strings.HasSuffix(got.out, `   0.000s  execution_queued
           │ Booked.
           │ Have fun.
-   0.000s  execution_completed   Booked. Have fun.
+   0.000s  execution_completed
+`), got.out)
+}
 
-Booked.
-Have fun.
-`)
+func TestWatch_PrintsAnAnswerThatItHasNotShownAtTheEndOfATerminal(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]func(*fakeRemote){
+		"no text came":                         func(*fakeRemote) {},
+		"it came too late for the first words": func(f *fakeRemote) { f.frame("fun.") },
+		"the text was of another turn": func(f *fakeRemote) {
+			f.frame("Booked.\nHave fun.")
+			f.send(&execution.ModelStarted{Turn: 1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake := newFake(execution.View{State: execution.Completed})
+			script(fake)
+			fake.send(&execution.ExecutionCompleted{Answer: "Booked.\nHave fun."})
+			fake.end()
+			got := typeCommand(t, fake, true, strings.NewReader(""), "watch", string(anID))
+			require.True(t, strings.HasSuffix(got.out, "  execution_completed\n\nBooked.\nHave fun.\n"), got.out)
+		})
+	}
 }
 
 func TestWatch_ExitsWithTheCodeOfTheEnd(t *testing.T) {
