@@ -20,6 +20,8 @@ type Store interface {
 	journal.Steps
 	// Definition returns a stored definition, or journal.ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
+	// Messages reads a page of the history of the execution's conversation.
+	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
 	// PublishFrame sends a frame to those who follow the execution now.
 	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error
 	// FollowRequests subscribes to the cancels and pauses recorded for executions that the worker holds.

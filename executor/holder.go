@@ -105,7 +105,7 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 		return nil, err
 	}
 	checkpoint.State.Usage = row.Usage // newer when an attempt failed after it was charged
-	messages, err := decodeMessages(h.claimed.Messages)
+	messages, err := h.history(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +153,37 @@ func (h *holder) consultOpening(ctx context.Context, checkpoint Checkpoint) erro
 func (h *holder) named(c Checkpoint) Checkpoint {
 	c.ExecutionID, c.ConversationID = h.claimed.Execution.ID, h.claimed.Execution.ConversationID
 	return c
+}
+
+// historyPage is how many messages are read at a time beyond what came with the claim.
+const historyPage = 16
+
+// history is the conversation's, decoded: what came with the claim, and the rest of it in pages. Nobody else writes to it
+// while the claim lasts.
+func (h *holder) history(ctx context.Context) ([]execution.Message, error) {
+	messages, err := decodeMessages(h.claimed.Messages)
+	if err != nil {
+		return nil, err
+	}
+	for len(messages) < h.claimed.HistoryLength {
+		var stored [][]byte
+		err := repeat(ctx, h.trust.until(), func(ctx context.Context) (err error) {
+			stored, err = h.durable.cfg.Store.Messages(ctx, h.claimed.Execution.ID, len(messages), historyPage)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the history from %d on: %w", len(messages), err)
+		}
+		more, err := decodeMessages(stored)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 {
+			return nil, fmt.Errorf("%w: the history ends at %d of %d", ErrCheckpoint, len(messages), h.claimed.HistoryLength)
+		}
+		messages = append(messages, more...)
+	}
+	return messages, nil
 }
 
 func decodeMessages(stored [][]byte) ([]execution.Message, error) {

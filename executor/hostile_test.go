@@ -132,3 +132,34 @@ type refusing struct{ fakeEnv }
 func (*refusing) Receive(context.Context, receipt) (execution.ToolResult, error) {
 	return execution.ToolResult{}, journal.ErrFenced
 }
+
+// Case G3: results of a megabyte each do not break the execution; a claim brings the beginning of a long history, and the
+// node still sees all of it.
+func TestCaseG3_ALongHistoryIsReadInPages(t *testing.T) {
+	t.Parallel()
+	const calls = 3*historyPage + 1
+	require.Greater(t, calls<<18, 2*journal.ClaimHistoryBytes)
+	synctest.Test(t, func(t *testing.T) {
+		big := tool("big", agent.ReadOnly, says(strings.Repeat("x", 1<<18)))
+		names := make([]string, calls)
+		for i := range names {
+			names[i] = "big"
+		}
+		var seen []execution.Message
+		model := fakeModel(func(_ context.Context, request local.ModelRequest) (local.ModelResponse, error) {
+			if request.Attempt == 0 {
+				return calling(names...), nil
+			}
+			seen = request.Messages
+			return text("done"), nil
+		})
+		w := newWorld(t, &agent.Definition{}, &local.Kit{Model: model, Tools: []local.Tool{big}}, nil)
+		row := w.drive()
+		require.Equal(t, execution.Completed, row.State, row.Suspension)
+		require.Len(t, seen, 2+calls)
+		for i, message := range seen[2:] {
+			require.Equal(t, execution.NewCallID(0, i), message.ToolResult.CallID)
+			require.Greater(t, len(message.ToolResult.Content), 1<<18)
+		}
+	})
+}

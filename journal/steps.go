@@ -71,11 +71,17 @@ type Claimed struct {
 	Checkpoint []byte
 	Ledger     []LedgerEntry // of the batch that the newest checkpoint names, in its order
 	Inbox      []InboxEntry
-	// Messages is the conversation's history from KnownMessages on; nil unless the newest checkpoint asked for it.
+	// Messages is the conversation's history from KnownMessages on, until ClaimHistoryBytes are reached; nil unless the
+	// newest checkpoint asked for it. The rest is to be read in pages, so that no claim takes long.
 	Messages [][]byte
+	// HistoryLength is the number of messages in the history; 0 unless the newest checkpoint asked for it.
+	HistoryLength int
 	// NowMs is the store's clock at the claim.
 	NowMs int64
 }
+
+// ClaimHistoryBytes is how much of a history comes with a claim: messages follow until their sum has reached it.
+const ClaimHistoryBytes = 4 << 20
 
 // LedgerState is how far a tool call has come.
 type LedgerState string

@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -34,6 +35,7 @@ func claimClauses() []clause {
 		{name: "a reclaim is counted, warned of, and writes no second started event", run: claimReclaim},
 		{name: "from the second reclaim on a step's task is suspect, until the step commits", run: claimSuspect},
 		{name: "the claim brings checkpoint, batch, inbox and, when asked for, the history from there on", run: claimBrings},
+		{name: "case G3: a long history comes with the claim until it is enough, and in pages", run: claimLongHistory},
 		{name: "a recorded cancel or pause takes effect in the claim", run: claimCarriesOut},
 		{name: "the same nonce repeats what the claim did in place of granting, with its tasks", run: claimCarriedOutAgain},
 		{name: "requests tells cancel, pause and a newer fence for each hold", run: requests},
@@ -293,6 +295,33 @@ func claimBrings(t *testing.T, b *bench) {
 	a.claim()
 	require.Empty(t, a.claimed.Ledger)
 	require.Nil(t, a.claimed.Messages)
+}
+
+func claimLongHistory(t *testing.T, b *bench) {
+	const size = 1 << 20
+	a := b.reserve().claim()
+	a.commit(goOn(), func(q *journal.Commit) {
+		q.ReadsHistory = true
+		for i := range 40 {
+			q.Messages = append(q.Messages, bytes.Repeat([]byte{byte('a' + i%26)}, size/2))
+		}
+	})
+	a.claim()
+	require.Equal(t, 41, a.claimed.HistoryLength)
+	require.Len(t, a.claimed.Messages, 1+2*journal.ClaimHistoryBytes/size)
+	require.Equal(t, "hello", string(a.claimed.Messages[0]))
+	rest, err := b.Store.Messages(b.ctx(), a.id, len(a.claimed.Messages), 100)
+	require.NoError(t, err)
+	require.Len(t, rest, 41-len(a.claimed.Messages))
+	last := a.claimed.Messages[len(a.claimed.Messages)-1]
+	require.Equal(t, last[0]+1, rest[0][0], "the rest follows without a gap")
+	a.release()
+	a.claim(func(q *journal.ClaimRequest) { q.KnownMessages = 39 })
+	require.Len(t, a.claimed.Messages, 2)
+	require.Equal(t, 41, a.claimed.HistoryLength)
+	a.release()
+	a.claim(func(q *journal.ClaimRequest) { q.KnownMessages = 99 })
+	require.Empty(t, a.claimed.Messages)
 }
 
 func claimCarriesOut(t *testing.T, b *bench) {

@@ -138,9 +138,22 @@ func (s *Store) claimed(r *row, q journal.ClaimRequest, nowMs int64) journal.Cla
 		return strings.Compare(string(a.RequestID), string(b.RequestID))
 	})
 	if r.readsHistory {
-		c.Messages = page(s.conversations[r.ConversationID].messages, q.KnownMessages, -1)
+		history := s.conversations[r.ConversationID].messages
+		c.Messages, c.HistoryLength = enough(page(history, q.KnownMessages, -1)), len(history)
 	}
 	return c
+}
+
+// enough cuts messages where their sum has reached what comes with a claim.
+func enough(messages [][]byte) [][]byte {
+	bytes := 0
+	for i, message := range messages {
+		if bytes >= journal.ClaimHistoryBytes {
+			return messages[:i]
+		}
+		bytes += len(message)
+	}
+	return messages
 }
 
 // entries copies ledger entries in the order of calls; a call without entry gives one without state.

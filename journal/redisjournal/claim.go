@@ -69,6 +69,7 @@ func claimArguments(request journal.ClaimRequest) ([]any, error) {
 		step, string(request.Worker), request.Nonce, request.TTL.Milliseconds(), request.MaxReclaims,
 		max(0, request.KnownMessages), allowed(journal.MoveClaim), e.event(execution.ExecutionStarted{}),
 		e.event(journal.ReclaimedWarning()), quarantine.Detail, e.event(journal.SuspendedEvent(quarantine)),
+		journal.ClaimHistoryBytes,
 	}
 	return args, e.err
 }
@@ -92,7 +93,7 @@ func decodeClaimed(r *reply) (journal.Claimed, error) {
 		return strings.Compare(string(a.RequestID), string(b.RequestID))
 	})
 	if r.has(9) {
-		claimed.Messages = r.blobs(9)
+		claimed.Messages, claimed.HistoryLength = r.blobs(9), int(r.number(10))
 	}
 	return claimed, r.err
 }

@@ -2,17 +2,33 @@
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 step (empty: any), 2 worker, 3 nonce, 4 TTL in ms, 5 reclaims allowed (0: no bound), 6 messages the caller knows,
 --   7 states of the move, 8 started event, 9 reclaimed event, 10 quarantine detail and 11 event with @NODE@ and @WORKERS@,
---   then the tail.
--- Returns: {granted, fence, reclaimed, now in ms, row, checkpoint, ledger, inbox, messages or nil} or
+--   12 bytes of the history that are enough for one reply, then the tail.
+-- Returns: {granted, fence, reclaimed, now in ms, row, checkpoint, calls, ledger, inbox, messages or nil, their number in
+--   all} or
 --   {refused, reason, ms until it may be tried again, tasks}.
 -- Refuses: NOTFOUND. Every other refusal is a reply.
 -- Invariant: at most one live claim; the fence grows; a recorded cancel or pause, or one reclaim too many, is carried out
 --   here and never claimed over. The same nonce gets the same answer.
 local step, worker, nonce, ttl, allowed_reclaims, known, states = unpack(ARGV, 1, 7)
-local started_event, reclaimed_event, quarantine_detail, quarantine_event = unpack(ARGV, 8, 11)
+local started_event, reclaimed_event, quarantine_detail, quarantine_event, enough = unpack(ARGV, 8, 12)
 local t = tail()
 local x = open(t)
 local row = x.row
+
+-- first_page reads the history from the message that the caller does not know, until it is enough for one reply.
+local function first_page()
+  local key = conversation(x) .. ':messages'
+  local length, page, bytes, at = redis.call('LLEN', key), {}, 0, number(known)
+  while at < length and bytes < number(enough) do
+    for _, message in ipairs(redis.call('LRANGE', key, at, at + 15)) do
+      if bytes >= number(enough) then break end
+      page[#page + 1] = message
+      bytes = bytes + #message
+    end
+    at = at + 16
+  end
+  return page, length
+end
 
 local function granted()
   local names, ledger = {}, {}
@@ -20,11 +36,11 @@ local function granted()
     names[#names + 1] = call
     ledger[#ledger + 1] = redis.call('HMGET', x.tools, call .. ':intent', call .. ':started', call .. ':receipt')
   end
-  local messages = false
-  if row.readsHistory == '1' then messages = redis.call('LRANGE', conversation(x) .. ':messages', known, -1) end
+  local messages, length = false, 0
+  if row.readsHistory == '1' then messages, length = first_page() end
   return {
     'granted', row.fence, row.claimAnswer, text(x.now), whole(x), redis.call('LINDEX', x.checkpoints, -1), names, ledger,
-    redis.call('HGETALL', x.inbox), messages,
+    redis.call('HGETALL', x.inbox), messages, text(length),
   }
 end
 
