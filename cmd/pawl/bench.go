@@ -36,9 +36,9 @@ func newBench(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure steps, latency and cost beside a raw Asynq chain", Args: cobra.NoArgs,
 		Long: benchHelp,
-		Example: `  pawl bench
+		Example: asTyped(self(), `  pawl bench
   pawl bench --only throughput --pairs 10
-  pawl bench --sweep history,stored --stored 10,100000,1000000`,
+  pawl bench --sweep history,stored --stored 10,100000,1000000`),
 		RunE: func(cmd *cobra.Command, _ []string) error { return asked.run(cmd.Context(), s) },
 	}
 	flags := cmd.Flags()
@@ -117,7 +117,7 @@ func benchWorkerProcess() *exec.Cmd {
 
 func newBenchWorker(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use: workerCommand, Hidden: true, Args: cobra.NoArgs, Short: "A worker process of `pawl bench`",
+		Use: workerCommand, Hidden: true, Args: cobra.NoArgs, Short: "A worker process of the comparison",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := bench.Worker(cmd.Context(), s.in, s.out); err != nil {
 				return &exit{code: exitFailed, err: fmt.Errorf("worker process: %w", err)}

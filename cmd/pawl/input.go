@@ -30,9 +30,9 @@ func newInput(s streams, dial dialer) *cobra.Command {
 		Use: "input [flags] ID [TEXT…]", Short: "Answer an execution that waits for a person",
 		Long: "Answer an execution that waits for a person: with TEXT, or for an approval with --approve, --reject or\n" +
 			"--answer. Without --request the answer goes to whatever it asks now.",
-		Example: `  pawl input exec_07… "yes"
+		Example: asTyped(self(), `  pawl input exec_07… "yes"
   pawl input exec_07… --approve
-  pawl input exec_07… --reject --reason "too expensive" --call call_0_1`,
+  pawl input exec_07… --reject --reason "too expensive" --call call_0_1`),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0])
@@ -51,7 +51,7 @@ func newInput(s streams, dial dialer) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.request, "request", "", "the `REQUEST` that is answered, as 'pawl watch' prints it (default: the open one)")
+	flags.StringVar(&r.request, "request", "", "the `REQUEST` that is answered, as the watch prints it (default: the open one)")
 	flags.BoolVar(&r.approve, "approve", false, "approve the calls")
 	flags.BoolVar(&r.reject, "reject", false, "reject the calls")
 	flags.StringVar(&r.answer, "answer", "", "take this result (JSON, else text) in place of running the calls")

@@ -74,7 +74,7 @@ func answered(err error) bool {
 func parseID(text string) (execution.ID, error) {
 	id, err := execution.ParseID(text)
 	if err != nil {
-		return "", wrongUsage("%q is no execution id: it begins with exec_ and is printed by `pawl submit`", text)
+		return "", wrongUsage("%q is no execution id: it begins with exec_ and is printed by `%s submit`", text, self())
 	}
 	return id, nil
 }

@@ -87,9 +87,9 @@ func tryHelp(typed *cobra.Command) string {
 
 const rootHelp = `Pawl runs AI-agent executions durably on Redis.
 
-Start here:
-  pawl dev                              runs everything on this machine
-  pawl submit --watch demo "Oslo"       submits an execution and follows it
+Start here, the second line in another terminal:
+  pawl dev
+  pawl submit --watch demo "Oslo"
 
 Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 canceled, 4 suspended, 5 no answer or a refusal, 130 interrupted.
 
@@ -99,8 +99,8 @@ The names of the environment that submit, watch, input, cancel, pause and resume
 
 func newRoot(s streams, dial dialer) *cobra.Command {
 	root := &cobra.Command{
-		Use: "pawl", Short: "Run AI-agent executions durably", Long: rootHelp + usageOf(&config.Client{}),
-		Version:      version.Read().String(),
+		Use: "pawl", Short: "Run AI-agent executions durably", Long: asTyped(self(), rootHelp) + usageOf(&config.Client{}),
+		Version: version.Read().String(), Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: self()},
 		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -24,8 +24,8 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "submit [flags] AGENT TEXT…", Short: "Submit an execution",
 		Long: "Submit an execution: AGENT is to answer TEXT. Prints its id, or follows it with --watch.",
-		Example: `  pawl submit --watch demo "Oslo, please"
-  pawl submit --key order-7 --metadata order=7 demo "Oslo, please"`,
+		Example: asTyped(self(), `  pawl submit --watch demo "Oslo, please"
+  pawl submit --key order-7 --metadata order=7 demo "Oslo, please"`),
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request, err := asked.request(args)

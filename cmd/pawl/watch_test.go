@@ -233,6 +233,18 @@ func TestSelf_IsWhatAPersonCanType(t *testing.T) {
 	}
 }
 
+func TestExamples_CanBeTyped(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Try:\n  go run ./cmd/pawl dev\n  go run ./cmd/pawl submit a\n", asTyped("go run ./cmd/pawl",
+		"Try:\n  pawl dev\n  pawl submit a\n"))
+	require.Equal(t, "  pawl dev", asTyped("pawl", "  pawl dev"))
+	for command, want := range map[string]string{
+		"-h": "  pawl dev\n  pawl submit ", "submit -h": "  pawl submit --watch demo", "input -h": "  pawl input exec_07… --approve",
+	} {
+		require.Contains(t, typeCommand(t, newFake(execution.View{}), false, nil, strings.Fields(command)...).out, want)
+	}
+}
+
 func TestWatch_CtrlCLeavesItRunningAndSaysHowToComeBack(t *testing.T) {
 	t.Parallel()
 	fake := newFake(execution.View{State: execution.Running})
