@@ -90,7 +90,7 @@ func TestAHugeBatchTakesNotMoreThanItsShare(t *testing.T) {
 		var now, most, ran atomic.Int64
 		slow := func(ctx context.Context, call local.Invocation) (local.Answer, error) {
 			most.Store(max(most.Load(), now.Add(1)))
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			now.Add(-1)
 			ran.Add(1)
 			return says("ok")(ctx, call)

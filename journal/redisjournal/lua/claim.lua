@@ -1,4 +1,4 @@
--- Purpose: grants the right to run the next node, with all that the node needs, in one reply.
+-- Purpose: grants the right to run the next node, with what the node needs, in one reply; of a long history its beginning.
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 step (empty: any), 2 worker, 3 nonce, 4 TTL in ms, 5 reclaims allowed (0: no bound), 6 messages the caller knows,
 --   7 states of the move, 8 started event, 9 reclaimed event, 10 quarantine detail and 11 event with @NODE@ and @WORKERS@,
