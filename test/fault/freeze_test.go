@@ -62,17 +62,15 @@ func freezeInNode(t *testing.T, agent, node string) {
 
 	before, refusals := stack.Dump(), stack.Refusals("FENCED")
 	frozen.Thaw()
-	harness.Eventually(t, endTimeout, "the woken worker is refused", func() bool {
-		return stack.Refusals("FENCED") > refusals
-	})
-	frozen.StopCleanly() // whatever it still wanted to write, it has tried
+	frozen.WaitLog(endTimeout, "superseded") // a write of its was refused, or it has read that it would be
+	frozen.StopCleanly()                     // whatever it still wanted to write, it has tried
 	harness.CheckDump(t, before, stack.Dump())
 	events := api.Events(view.ID)
 	harness.CheckLog(t, view.ID, events)
 	require.Equal(t, 1, harness.CountWarnings(events, execution.WarningReclaimed))
 	harness.CheckEffectIDs(t, tools)
-	t.Logf("frozen after %s: next claim after %.3f s; %d keys equal before and after",
-		node, took.Seconds(), len(before))
+	t.Logf("frozen after %s: next claim after %.3f s; %d writes of the woken worker refused; %d keys equal before and after",
+		node, took.Seconds(), stack.Refusals("FENCED")-refusals, len(before))
 }
 
 // answerWhenSentAgain answers the first request of a call only when the call is sent a second time, so that the first

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,7 @@ func TestTheMainJobOnThreeProcessesAndARealRedis(t *testing.T) {
 	require.Equal(t, execution.Elicitation, waiting.Interaction.Kind)
 	require.Equal(t, "Book it?", waiting.Interaction.Prompt)
 	require.Equal(t, execution.Step(5), waiting.Step)
+	requireInManual(t, waiting)
 	calls := tools.Calls("/lookup")
 	require.Len(t, calls, 1, "the http endpoint is really called")
 	require.JSONEq(t, `{"city":"Oslo"}`, string(calls[0].Arguments))
@@ -58,6 +60,19 @@ func TestTheMainJobOnThreeProcessesAndARealRedis(t *testing.T) {
 	require.Equal(t, int64(2), ended.Usage.Requests)
 	require.Equal(t, int64(2), ended.Usage.ToolCalls)
 	requireGolden(t, "demo", stack, api, view.ID)
+}
+
+// requireInManual asserts that the manual's example of a view is what really comes.
+func requireInManual(t *testing.T, view execution.View) {
+	t.Helper()
+	manual, err := os.ReadFile("../../docs/api.md")
+	require.NoError(t, err)
+	usage, err := json.Marshal(view.Usage)
+	require.NoError(t, err)
+	text := strings.ReplaceAll(string(manual), `": `, `":`)
+	require.Contains(t, strings.ReplaceAll(text, `, "`, `,"`), `"usage":`+string(usage))
+	require.Contains(t, text, fmt.Sprintf(`"requestId":%q, "kind":"elicitation"`, view.Interaction.RequestID))
+	require.Contains(t, text, fmt.Sprintf(`"step":%d, "node":%q, "version":%d,`, view.Step, view.Node, view.Version))
 }
 
 func TestAnExecutionThatFailsEndsAtRunFailed(t *testing.T) {
