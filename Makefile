@@ -12,6 +12,7 @@ TOOLS := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) $(BIN)/gofumpt-$(GOFUMPT_
 
 TEST_FLAGS ?=
 FUZZ_TIME ?= 20s
+BENCH_FLAGS ?= --sweep all
 
 .PHONY: help setup test test/race test/fault soak lint tools fmt docs bench fuzz build clean
 
@@ -55,7 +56,11 @@ $(BIN)/gofumpt-$(GOFUMPT_VERSION):
 docs: ## Write the pages that the code generates: docs/configuration.md
 	go test ./internal/config -run Manual -update
 
-bench: setup ## Run the benchmarks
+bench: setup ## Measure beside a raw Asynq chain and write docs/performance.md; leave the machine alone meanwhile
+	go build -o $(BIN)/ ./cmd/pawl
+	$(BIN)/pawl bench $(BENCH_FLAGS) --write docs/performance.md
+
+bench/go: setup ## Run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem -timeout 20m $(TEST_FLAGS) ./...
 
 fuzz: ## Run every fuzz test for FUZZ_TIME (20s)

@@ -81,6 +81,3 @@ func (t *tool) Call(ctx context.Context, call local.Invocation, _ local.Sink) (l
 		CallID: call.Call.CallID, Name: call.Call.Name, Content: t.content,
 	}}, nil
 }
-
-// stepsOf is how many steps an execution of the agent has: every boundary that is committed after run_start.
-func stepsOf(turns int) int { return 5*turns + 5 }

@@ -61,25 +61,8 @@ func Quick(cfg Config) Config {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	counts := []struct {
-		name       string
-		value      *int
-		least, def int
-	}{
-		{"Pairs", &c.Pairs, 1, 5},
-		{"Concurrency", &c.Concurrency, 1, 50},
-		{"Turns", &c.Turns, 1, 10},
-		{"ResultBytes", &c.ResultBytes, 2, 1024},
-		{"Finished", &c.Finished, 1, 10_000},
-		{"Queued", &c.Queued, 1, 10_000},
-	}
-	for _, n := range counts {
-		if *n.value == 0 {
-			*n.value = n.def
-		}
-		if *n.value < n.least {
-			return c, fmt.Errorf("bench: %s must be at least %d, is %d", n.name, n.least, *n.value)
-		}
+	if err := c.countDefaults(); err != nil {
+		return c, err
 	}
 	if c.Chains == 0 {
 		c.Chains = 2 * c.Concurrency
@@ -107,6 +90,30 @@ func (c Config) withDefaults() (Config, error) {
 		c.Progress = io.Discard
 	}
 	return c, c.checkNames()
+}
+
+func (c *Config) countDefaults() error {
+	counts := []struct {
+		name       string
+		value      *int
+		least, def int
+	}{
+		{"Pairs", &c.Pairs, 1, 5},
+		{"Concurrency", &c.Concurrency, 1, 50},
+		{"Turns", &c.Turns, 1, 10},
+		{"ResultBytes", &c.ResultBytes, 2, 1024},
+		{"Finished", &c.Finished, 1, 10_000},
+		{"Queued", &c.Queued, 1, 10_000},
+	}
+	for _, n := range counts {
+		if *n.value == 0 {
+			*n.value = n.def
+		}
+		if *n.value < n.least {
+			return fmt.Errorf("bench: %s must be at least %d, is %d", n.name, n.least, *n.value)
+		}
+	}
+	return nil
 }
 
 func (c Config) checkNames() error {

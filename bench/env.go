@@ -35,7 +35,17 @@ func newEnv(ctx context.Context, cfg Config) (*Env, error) {
 	return env, nil
 }
 
-func (e *Env) close() { e.main.close() }
+// close leaves a Redis that was given as empty as it was.
+func (e *Env) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	var err error
+	if !e.main.own() {
+		err = e.main.empty(ctx)
+	}
+	e.main.close()
+	return err
+}
 
 // say notes progress.
 func (e *Env) say(format string, args ...any) {
@@ -60,12 +70,10 @@ func (e *Env) nodesBuilt(r *Result) []int {
 	for _, n := range e.cfg.NodesPerTask {
 		spec := e.spec(pawl, e.main)
 		spec.NodesPerTask = n
-		rdb, m, err := open(spec)
-		if err != nil {
-			continue
+		l, err := prepare(spec)
+		if err == nil {
+			err = l.leave() // it sent nothing
 		}
-		err = (&pawlLoad{spec: spec, rdb: rdb, meter: m}).build()
-		_ = rdb.Close() // it sent nothing
 		if errors.Is(err, errRefused) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s per task: not built", plural(n, "node")))
 			continue
@@ -146,7 +154,9 @@ func (e *Env) window(ctx context.Context, at *site, work load, spec Spec) (Windo
 	if err != nil {
 		return Window{}, err
 	}
-	return Window{Snap: after.Snap.minus(before.Snap), Site: after.Site.minus(before.Site), Seconds: ended.Sub(began).Seconds()}, nil
+	return Window{
+		Snap: after.minus(before.Snap), Site: after.Site.minus(before.Site), Seconds: ended.Sub(began).Seconds(),
+	}, nil
 }
 
 func (e *Env) read(ctx context.Context, at *site, work load) (Window, error) {
@@ -165,7 +175,7 @@ func (s SiteSnap) minus(o SiteSnap) SiteSnap {
 	}
 }
 
-// profile writes a CPU profile until it is stopped, if profiles are wanted.
+// profile writes a CPU profile until it is stopped, and one of allocations, if profiles are wanted.
 func (e *Env) profile(spec Spec) (stop func(), err error) {
 	if e.cfg.Profile == "" {
 		return func() {}, nil
@@ -182,5 +192,9 @@ func (e *Env) profile(spec Spec) (stop func(), err error) {
 	return func() {
 		pprof.StopCPUProfile()
 		_ = file.Close() // a profile that is cut short says so when it is read
+		if allocs, err := os.Create(strings.TrimSuffix(file.Name(), ".pprof") + "-allocs.pprof"); err == nil {
+			_ = pprof.Lookup("allocs").WriteTo(allocs, 0) // of everything this process has run so far
+			_ = allocs.Close()                            // see above
+		}
 	}, nil
 }

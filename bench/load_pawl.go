@@ -26,11 +26,13 @@ type pawlLoad struct {
 	meter    *meter
 	tally    tally
 	handoffs *handoffs
+	waker    queue.Waker
 	store    *meteredStore
 	tasks    *meteredTasks
 	link     link.RuntimeLink
 	runner   *executor.Durable
 	server   *queue.Server
+	busy     *busyWatch
 
 	ends    chan execution.ID // of executions; the oldest are lost when nobody reads
 	all     sync.WaitGroup    // the watch, the feeders
@@ -38,6 +40,21 @@ type pawlLoad struct {
 }
 
 func startPawl(ctx context.Context, spec Spec) (*pawlLoad, error) {
+	l, err := prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.serve(); err != nil { //nolint:contextcheck // the queue works until Shutdown, beyond ctx
+		return nil, errors.Join(err, l.leave())
+	}
+	if err := l.begin(ctx); err != nil {
+		return nil, errors.Join(err, l.Close(ctx))
+	}
+	return l, nil
+}
+
+// prepare makes everything of a load but its worker: for those who only submit.
+func prepare(spec Spec) (*pawlLoad, error) {
 	rdb, m, err := open(spec)
 	if err != nil {
 		return nil, err
@@ -49,13 +66,13 @@ func startPawl(ctx context.Context, spec Spec) (*pawlLoad, error) {
 	if err := l.build(); err != nil {
 		return nil, errors.Join(err, rdb.Close())
 	}
-	if err := l.begin(ctx); err != nil {
-		return nil, errors.Join(err, l.Close(ctx))
-	}
 	return l, nil
 }
 
-// build wires what internal/app wires for a worker and an API.
+// leave ends what prepare began.
+func (l *pawlLoad) leave() error { return errors.Join(l.store.Close(), l.rdb.Close()) }
+
+// build wires what internal/app wires for a worker and an API, but for the server of the queue.
 func (l *pawlLoad) build() error {
 	catalog, err := definitions(l.spec)
 	if err != nil {
@@ -65,13 +82,12 @@ func (l *pawlLoad) build() error {
 	if err != nil {
 		return err
 	}
-	waker := &queue.Waker{}
 	store, err := redisjournal.New(l.rdb, redisjournal.Config{Logger: quiet()})
 	if err != nil {
 		return err
 	}
 	l.store = &meteredStore{Store: store, meter: l.meter, tally: &l.tally, ended: l.noteEnd}
-	client, err := queue.NewClient(l.rdb, queue.ClientConfig{Waker: waker, Logger: quiet()})
+	client, err := queue.NewClient(l.rdb, queue.ClientConfig{Waker: &l.waker, Logger: quiet()})
 	if err != nil {
 		return err
 	}
@@ -83,12 +99,6 @@ func (l *pawlLoad) build() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
-	l.server, err = queue.NewServer(l.rdb, timedRunner{l.runner, l.handoffs}, queue.ServerConfig{
-		Concurrency: l.spec.Concurrency, DrainTimeout: drainTime, Waker: waker, Logger: quiet(),
-	})
-	if err != nil {
-		return err
-	}
 	service, err := link.New(link.Config{
 		Journal: store, Catalog: catalog, Enqueuer: client, Opening: executor.Opening, Logger: quiet(),
 	})
@@ -97,6 +107,14 @@ func (l *pawlLoad) build() error {
 	}
 	l.link = service.As(execution.LocalAuthority())
 	return nil
+}
+
+// serve makes the server of the queue.
+func (l *pawlLoad) serve() (err error) {
+	l.server, err = queue.NewServer(l.rdb, timedRunner{l.runner, l.handoffs}, queue.ServerConfig{
+		Concurrency: l.spec.Concurrency, DrainTimeout: drainTime, Waker: &l.waker, Logger: quiet(),
+	})
+	return err
 }
 
 // errRefused reports a setting that this build of the executor does not take.
@@ -120,6 +138,7 @@ func (r timedRunner) Run(ctx context.Context, task execution.Task) error {
 func (l *pawlLoad) begin(ctx context.Context) error {
 	work, end := context.WithCancel(context.WithoutCancel(ctx))
 	l.endWork = end
+	l.busy = watchBusy(func() int64 { return l.server.Stats().Running })
 	l.all.Go(func() { _ = l.runner.Watch(work) }) // ends with work
 	if err := l.server.Start(); err != nil {
 		return err
@@ -190,7 +209,7 @@ func (l *pawlLoad) awaitEnd(ctx context.Context, id execution.ID) error {
 // Snap implements load.
 func (l *pawlLoad) Snap(context.Context) (Snap, error) {
 	s := readSnap(&l.tally, l.meter)
-	s.EmptyRounds = l.server.Stats().EmptyRounds
+	s.EmptyRounds, s.Busy = l.server.Stats().EmptyRounds, l.busy.read()
 	return s, nil
 }
 
@@ -202,6 +221,7 @@ func (l *pawlLoad) Close(ctx context.Context) error {
 	err := l.runner.Drain(ctx)
 	l.server.Shutdown()
 	l.endWork()
+	l.busy.stop()
 	l.all.Wait()
-	return errors.Join(err, l.store.Close(), l.rdb.Close())
+	return errors.Join(err, l.leave())
 }

@@ -30,6 +30,7 @@ type rawLoad struct {
 	tally    tally
 	tasks    *queue.Client
 	server   *queue.Server
+	busy     *busyWatch
 	handoffs *handoffs
 }
 
@@ -58,7 +59,7 @@ func (l *rawLoad) start(ctx context.Context, spec Spec) (err error) {
 	if spec.Kind == sixChain {
 		queues = queue.DefaultQueues()
 	}
-	l.server, err = queue.NewServer(l.rdb, l, queue.ServerConfig{
+	l.server, err = queue.NewServer(l.rdb, l, queue.ServerConfig{ //nolint:contextcheck // it works until Shutdown, beyond ctx
 		Queues: queues, NoSuspect: spec.Kind == rawChain, Concurrency: spec.Concurrency, DrainTimeout: drainTime,
 		Waker: waker, Logger: quiet(),
 	})
@@ -68,15 +69,19 @@ func (l *rawLoad) start(ctx context.Context, spec Spec) (err error) {
 	if err := l.server.Start(); err != nil {
 		return err
 	}
+	l.busy = watchBusy(l.running)
 	for range spec.Chains {
 		task := execution.Task{Execution: execution.NewID(execution.RandomPartition()), Wake: 1, Queue: name}
 		if err := l.enqueue(ctx, task); err != nil {
 			l.server.Shutdown()
+			l.busy.stop()
 			return fmt.Errorf("bench: begin a chain: %w", err)
 		}
 	}
 	return nil
 }
+
+func (l *rawLoad) running() int64 { return l.server.Stats().Running }
 
 // Run implements queue.Runner.
 func (l *rawLoad) Run(ctx context.Context, task execution.Task) error {
@@ -103,12 +108,13 @@ func (l *rawLoad) enqueue(ctx context.Context, task execution.Task) error {
 // Snap implements load.
 func (l *rawLoad) Snap(context.Context) (Snap, error) {
 	s := readSnap(&l.tally, l.meter)
-	s.EmptyRounds = l.server.Stats().EmptyRounds
+	s.EmptyRounds, s.Busy = l.server.Stats().EmptyRounds, l.busy.read()
 	return s, nil
 }
 
 // Close implements load.
 func (l *rawLoad) Close(context.Context) error {
 	l.server.Shutdown()
+	l.busy.stop()
 	return l.rdb.Close()
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ type meter struct {
 	detailed bool // immutable: count by label, too
 	mu       sync.Mutex
 	labels   map[string]*Count // guarded by mu
+	scripts  map[string]string // digest → label; guarded by mu
 }
 
 // Count is what was sent under one label.
@@ -28,7 +30,9 @@ type Count struct {
 	Nanos    int64 `json:"nanos"` // from sending to the answer
 }
 
-func newMeter(detailed bool) *meter { return &meter{detailed: detailed, labels: map[string]*Count{}} }
+func newMeter(detailed bool) *meter {
+	return &meter{detailed: detailed, labels: map[string]*Count{}, scripts: map[string]string{}}
+}
 
 type labelKey struct{}
 
@@ -92,6 +96,19 @@ func (m *meter) note(ctx context.Context, began time.Time, cmds ...redis.Cmder) 
 	c.Commands += int64(len(cmds))
 	c.Bytes += size
 	c.Nanos += took.Nanoseconds()
+	for _, cmd := range cmds {
+		if args := cmd.Args(); cmd.Name() == "evalsha" && len(args) > 1 {
+			digest, _ := args[1].(string)
+			m.scripts[digest] = name
+		}
+	}
+}
+
+// scriptNames says what each script was called for, by its digest.
+func (m *meter) scriptNames() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.scripts)
 }
 
 // byLabel is a copy of the counts.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,6 +23,7 @@ func mains() []measurement {
 		{"throughput", throughput},
 		{"handoff", handoff},
 		{"trips", trips},
+		{"server", serverTime},
 		{"submit", submitRate},
 		{"memory", memory},
 	}
@@ -72,17 +74,16 @@ type Report struct {
 }
 
 // Run measures. What it found before an error comes with the error.
-func Run(ctx context.Context, cfg Config) (Report, error) {
-	cfg, err := cfg.withDefaults()
-	if err != nil {
+func Run(ctx context.Context, cfg Config) (report Report, err error) {
+	if cfg, err = cfg.withDefaults(); err != nil {
 		return Report{}, err
 	}
 	env, err := newEnv(ctx, cfg)
 	if err != nil {
 		return Report{}, err
 	}
-	defer env.close()
-	report, err := env.report(ctx)
+	defer func() { err = errors.Join(err, env.close(ctx)) }()
+	report, err = env.report(ctx)
 	if err != nil {
 		return report, err
 	}

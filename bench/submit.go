@@ -35,14 +35,9 @@ func (e *Env) submissions(ctx context.Context, at int) ([]float64, error) {
 	if err := e.main.empty(ctx); err != nil {
 		return nil, err
 	}
-	spec := e.spec(pawl, e.main)
-	l := &pawlLoad{spec: spec}
-	var err error
-	if l.rdb, l.meter, err = open(spec); err != nil {
+	l, err := prepare(e.spec(pawl, e.main))
+	if err != nil {
 		return nil, err
-	}
-	if err := l.build(); err != nil {
-		return nil, errors.Join(err, l.rdb.Close())
 	}
 	var (
 		mu      sync.Mutex
@@ -68,7 +63,7 @@ func (e *Env) submissions(ctx context.Context, at int) ([]float64, error) {
 		})
 	}
 	all.Wait()
-	err = errors.Join(l.store.Close(), l.rdb.Close())
+	err = l.leave()
 	if first := failed.Load(); first != nil {
 		err = errors.Join(*first, err)
 	}

@@ -83,18 +83,14 @@ func (e *Env) durations(ctx context.Context, n, feed int) (samples []float64, er
 
 // queueUp submits n executions while no worker runs.
 func (e *Env) queueUp(ctx context.Context, spec Spec, n int) error {
-	rdb, m, err := open(spec)
+	l, err := prepare(spec)
 	if err != nil {
 		return err
-	}
-	l := &pawlLoad{spec: spec, rdb: rdb, meter: m}
-	if err := l.build(); err != nil {
-		return errors.Join(err, rdb.Close())
 	}
 	for range n {
 		if _, err = l.submit(ctx, toolAgent); err != nil {
 			break
 		}
 	}
-	return errors.Join(err, l.store.Close(), rdb.Close())
+	return errors.Join(err, l.leave())
 }

@@ -38,21 +38,9 @@ func storedSweep(ctx context.Context, env *Env) (Result, error) {
 		stored = n
 		name := fmt.Sprintf("%d stored", n)
 		for range env.cfg.Pairs {
-			if err := empty.empty(ctx); err != nil {
+			if err := env.visitBoth(ctx, &r, name, empty, full); err != nil {
 				return r, err
 			}
-			without, err := env.visit(ctx, empty)
-			if err != nil {
-				return r, err
-			}
-			with, err := env.visit(ctx, full)
-			if err != nil {
-				return r, err
-			}
-			r.add(name+": submit p50", "ms", with.submit)
-			r.add(name+": submit, of an empty store", "×", ratio(with.submit, without.submit))
-			r.add(name+": claim and commit", "ms", with.step)
-			r.add(name+": claim and commit, of an empty store", "×", ratio(with.step, without.step))
 		}
 		r.goal(name+": submit, of an empty store", atMost(1.2))
 		r.goal(name+": claim and commit, of an empty store", atMost(1.2))
@@ -60,6 +48,26 @@ func storedSweep(ctx context.Context, env *Env) (Result, error) {
 	r.Notes = append(r.Notes, "Loaded by the journal's own scripts in pipelines: reserve, claim, terminal commit. Without an "+
 		"append-only file. Executions cannot be listed yet, so no listing is timed.")
 	return r, nil
+}
+
+// visitBoth measures one pair.
+func (e *Env) visitBoth(ctx context.Context, r *Result, name string, empty, full *site) error {
+	if err := empty.empty(ctx); err != nil {
+		return err
+	}
+	without, err := e.visit(ctx, empty)
+	if err != nil {
+		return err
+	}
+	with, err := e.visit(ctx, full)
+	if err != nil {
+		return err
+	}
+	r.add(name+": submit p50", "ms", with.submit)
+	r.add(name+": submit, of an empty store", "×", ratio(with.submit, without.submit))
+	r.add(name+": claim and commit", "ms", with.step)
+	r.add(name+": claim and commit, of an empty store", "×", ratio(with.step, without.step))
+	return nil
 }
 
 // visitTimes are milliseconds.

@@ -25,6 +25,7 @@ type Snap struct {
 	Trips       int64            `json:"trips"`
 	Commands    int64            `json:"commands"`
 	EmptyRounds int64            `json:"emptyRounds"`
+	Busy        float64          `json:"busy"` // slots at work, times seconds; 0 where nobody looks
 	Labels      map[string]Count `json:"labels,omitempty"`
 }
 
@@ -54,6 +55,7 @@ func (s Snap) minus(earlier Snap) Snap {
 		Failures: s.Failures - earlier.Failures, CPU: s.CPU - earlier.CPU, Mallocs: s.Mallocs - earlier.Mallocs,
 		AllocBytes: s.AllocBytes - earlier.AllocBytes, Trips: s.Trips - earlier.Trips,
 		Commands: s.Commands - earlier.Commands, EmptyRounds: s.EmptyRounds - earlier.EmptyRounds,
+		Busy:   s.Busy - earlier.Busy,
 		Labels: map[string]Count{},
 	}
 	for name, c := range s.Labels {
@@ -69,6 +71,7 @@ func (s Snap) plus(o Snap) Snap {
 		Steps: s.Steps + o.Steps, Turns: s.Turns + o.Turns, Ended: s.Ended + o.Ended, Failures: s.Failures + o.Failures,
 		CPU: s.CPU + o.CPU, Mallocs: s.Mallocs + o.Mallocs, AllocBytes: s.AllocBytes + o.AllocBytes,
 		Trips: s.Trips + o.Trips, Commands: s.Commands + o.Commands, EmptyRounds: s.EmptyRounds + o.EmptyRounds,
+		Busy:   s.Busy + o.Busy,
 		Labels: map[string]Count{},
 	}
 	for _, from := range []map[string]Count{s.Labels, o.Labels} {

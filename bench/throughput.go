@@ -53,6 +53,9 @@ func addPawl(r *Result, name string, w, raw, plain *Window) {
 func addCosts(r *Result, name string, w *Window) {
 	r.add(name+": CPU of processes per 1,000 steps", "s", w.perStep(w.CPU.Seconds()*1000))
 	r.add(name+": CPU of Redis per 1,000 steps", "s", w.perStep(w.Site.CPU.Seconds()*1000))
+	if w.Busy > 0 {
+		r.add(name+": slots at work", "", w.Busy/w.Seconds)
+	}
 	r.add(name+": round trips per step", "", w.perStep(float64(w.Trips)))
 	r.add(name+": commands per step", "", w.perStep(float64(w.Commands)))
 	r.add(name+": bytes sent to Redis per step", "B", w.perStep(float64(w.Site.NetIn)))

@@ -47,7 +47,7 @@ type remoteLoad struct {
 	mu  sync.Mutex
 }
 
-func startRemote(command func() *exec.Cmd, spec Spec) (*remoteLoad, error) {
+func startRemote(ctx context.Context, command func() *exec.Cmd, spec Spec) (*remoteLoad, error) {
 	cmd := command()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -63,7 +63,7 @@ func startRemote(command func() *exec.Cmd, spec Spec) (*remoteLoad, error) {
 	l := &remoteLoad{cmd: cmd, in: in, out: json.NewDecoder(out)}
 	var ready Snap
 	if err := errors.Join(json.NewEncoder(in).Encode(spec), l.out.Decode(&ready)); err != nil {
-		return nil, errors.Join(fmt.Errorf("bench: worker: %w", err), l.Close(context.Background()))
+		return nil, errors.Join(fmt.Errorf("bench: worker: %w", err), l.Close(ctx))
 	}
 	return l, nil
 }
@@ -97,7 +97,7 @@ func startWorkers(ctx context.Context, command func() *exec.Cmd, spec Spec, n in
 		part := spec
 		part.Concurrency = share(spec.Concurrency, n, i)
 		part.Chains = share(spec.Chains, n, i)
-		one, err := startRemote(command, part)
+		one, err := startRemote(ctx, command, part)
 		if err != nil {
 			return nil, errors.Join(err, all.Close(ctx))
 		}
