@@ -116,9 +116,16 @@ func TestConfigNamesWhatIsWrong(t *testing.T) {
 		"must not be negative":       {Duration: -1},
 		"ResultBytes must be at lea": {ResultBytes: 1},
 	} {
+		require.ErrorContains(t, cfg.Check(), want)
 		_, err := Run(context.Background(), cfg)
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestSweepsCanRunAlone(t *testing.T) {
+	t.Parallel()
+	chosen := chosen(Config{Only: []string{None}, Sweeps: []string{"delay"}})
+	require.Equal(t, []string{"delay"}, names(chosen))
 }
 
 func TestQuantilesInterpolate(t *testing.T) {

@@ -33,7 +33,7 @@ type Config struct {
 	NodesPerTask []int
 	// Workers is how many processes run steps in the main measurement. Default 0: this one.
 	Workers int
-	// Only names the measurements to run. Default: all main ones.
+	// Only names the main measurements to run. Default: all of them; None: the sweeps alone.
 	Only []string
 	// Sweeps names the sweeps to run, in any order. Default: none.
 	Sweeps []string
@@ -50,6 +50,15 @@ type Config struct {
 	Worker func() *exec.Cmd
 	// Progress receives a line for each step of the run. Default: nothing is said.
 	Progress io.Writer
+}
+
+// None in Config.Only stands for no main measurement.
+const None = "none"
+
+// Check says what is wrong with the configuration.
+func (c Config) Check() error {
+	_, err := c.withDefaults()
+	return err
 }
 
 // Quick is the smallest run that touches everything: it proves that the measurements work, and measures nothing.
@@ -118,7 +127,7 @@ func (c *Config) countDefaults() error {
 
 func (c Config) checkNames() error {
 	for _, name := range c.Only {
-		if !slices.Contains(Mains(), name) {
+		if name != None && !slices.Contains(Mains(), name) {
 			return fmt.Errorf("bench: there is no measurement %q; there are %v", name, Mains())
 		}
 	}

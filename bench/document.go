@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // The marks between which a document's figures stand. What is around them is left as it is.
@@ -36,8 +37,8 @@ func (r *Report) WriteDocument(path, command string) error {
 	picture := strings.TrimSuffix(path, filepath.Ext(path)) + ".svg"
 	var b bytes.Buffer
 	b.Write(before)
-	fmt.Fprintf(&b, "%s\n\nMeasured on %s in %.0f minutes with:\n\n```sh\n%s\n```\n\n![Steps per second](%s)\n\n", beginMark,
-		r.Began.UTC().Format("2006-01-02 15:04 MST"), r.Took.Minutes(), command, filepath.Base(picture))
+	fmt.Fprintf(&b, "%s\n\nMeasured on %s, in %v, with:\n\n```sh\n%s\n```\n\n![Steps per second](%s)\n\n", beginMark,
+		r.Began.UTC().Format("2006-01-02 15:04 MST"), r.Took.Round(time.Second), command, filepath.Base(picture))
 	if err := r.Table(&b); err != nil {
 		return err
 	}

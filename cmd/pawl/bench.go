@@ -52,7 +52,7 @@ func newBench(s streams) *cobra.Command {
 	flags.IntVar(&asked.cfg.ResultBytes, "result-bytes", 1024, "size of a tool's result")
 	flags.IntVar(&asked.cfg.Workers, "workers", 0, "worker processes of the main measurement (0: this process)")
 	flags.IntSliceVar(&asked.cfg.NodesPerTask, "nodes-per-task", []int{1, 8}, "settings of PAWL_NODES_PER_TASK to compare")
-	flags.StringSliceVar(&asked.cfg.Only, "only", nil, "measurements to run: "+strings.Join(bench.Mains(), ", ")+"; none (default all)")
+	flags.StringSliceVar(&asked.cfg.Only, "only", nil, "measurements to run: "+strings.Join(bench.Mains(), ", ")+"; or none (default all)")
 	flags.StringSliceVar(&asked.cfg.Sweeps, "sweep", nil, "sweeps to run as well: "+strings.Join(bench.Sweeps(), ", ")+"; or all")
 	flags.IntSliceVar(&asked.cfg.Stored, "stored", []int{10, 100_000}, "stored executions of the sweep stored")
 	flags.IntVar(&asked.cfg.Finished, "finished", 10_000, "executions that the measurement of memory finishes")
@@ -75,6 +75,9 @@ func (a *measuring) run(ctx context.Context, s streams) error {
 	}
 	cfg.Progress = s.err
 	cfg.Worker = benchWorkerProcess
+	if err := cfg.Check(); err != nil {
+		return wrongUsage("%w", err)
+	}
 	report, err := bench.Run(ctx, cfg)
 	if err == nil && a.document != "" {
 		err = report.WriteDocument(a.document, benchCommand())

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/bench"
+)
+
+func TestBenchPrintsWhatItMeasured(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"bench", "--quick", "--only", "throughput", "--nodes-per-task", "1", "--json"},
+		streams{in: strings.NewReader(""), out: &out, err: &errs}, nil)
+	require.Equal(t, exitCompleted, code, errs.String())
+	var report bench.Report
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Positive(t, report.Results[0].Metric("pawl, 1 node per task: steps").Median)
+}
+
+func TestBenchRefusesNamesItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	code := run(context.Background(), []string{"bench", "--sweep", "wind"},
+		streams{in: strings.NewReader(""), out: &out, err: &errs}, nil)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs.String(), `no sweep "wind"`)
+}
