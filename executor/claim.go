@@ -19,14 +19,15 @@ func (d *Durable) claim(ctx context.Context, task execution.Task) (*holder, erro
 	step := task.Step
 	claimCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
 	defer cancel()
+	known := d.histories.get(task.Execution)
 	claimed, err := d.cfg.Store.Claim(claimCtx, journal.ClaimRequest{
 		Execution: task.Execution, Step: &step, Worker: d.worker, Nonce: try.nonce, TTL: d.cfg.ClaimTTL,
-		MaxReclaims: d.cfg.MaxReclaims,
+		MaxReclaims: d.cfg.MaxReclaims, KnownMessages: known.known(),
 	})
 	if err != nil {
 		return nil, d.notClaimed(ctx, task, try, err)
 	}
-	return newHolder(ctx, d, claimed, try.at), nil
+	return newHolder(ctx, d, claimed, known, try.at), nil
 }
 
 // notClaimed decides what becomes of the task.

@@ -99,6 +99,7 @@ type Durable struct {
 	worker      journal.WorkerID // immutable; random per process start, so nobody inherits a claim by a name
 	definitions *definitions
 	nonces      *nonces
+	histories   *histories
 
 	unplaced atomic.Int64
 
@@ -117,7 +118,7 @@ func NewDurable(cfg Config) (*Durable, error) {
 	}
 	return &Durable{
 		cfg: cfg, worker: journal.WorkerID(rand.Text()), definitions: newDefinitions(cfg.Store, cfg.Builder),
-		nonces: newNonces(), idle: make(chan struct{}), holders: map[*holder]struct{}{},
+		nonces: newNonces(), histories: newHistories(maxHistoryBytes), idle: make(chan struct{}), holders: map[*holder]struct{}{},
 	}, nil
 }
 

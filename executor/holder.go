@@ -19,6 +19,7 @@ import (
 type holder struct {
 	durable *Durable        // immutable
 	claimed journal.Claimed // immutable
+	known   *history        // immutable: what the claim was told not to bring again; nil: nothing
 	at      time.Time       // immutable: when the answer to the claim was in, which is claimed.NowMs on the store's clock
 	trust   *trust
 
@@ -31,8 +32,11 @@ type holder struct {
 	operation journal.Operation // guarded by mu: the last number given to a fenced call
 }
 
-func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, sent time.Time) *holder {
-	h := &holder{durable: d, claimed: claimed, at: time.Now(), trust: &trust{}}
+func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, known *history, sent time.Time) *holder {
+	if !d.histories.seen(claimed.Execution.ID, claimed.Execution.Step) {
+		known, claimed.Messages = nil, nil
+	}
+	h := &holder{durable: d, claimed: claimed, known: known, at: time.Now(), trust: &trust{}}
 	h.trust.extend(sent, d.cfg.ClaimTTL)
 	h.frames = newFrames(context.WithoutCancel(ctx), claimed.Execution.ID, claimed.Execution.Step, d.cfg.Store)
 	return h
@@ -158,32 +162,51 @@ func (h *holder) named(c Checkpoint) Checkpoint {
 // historyPage is how many messages are read at a time beyond what came with the claim.
 const historyPage = 16
 
-// history is the conversation's, decoded: what came with the claim, and the rest of it in pages. Nobody else writes to it
-// while the claim lasts.
+// history is the conversation's, decoded: what the worker knows of it, what came with the claim, and the rest of it in
+// pages. Nobody else writes to it while the claim lasts.
 func (h *holder) history(ctx context.Context) ([]execution.Message, error) {
-	messages, err := decodeMessages(h.claimed.Messages)
+	row := &h.claimed.Execution
+	if h.claimed.HistoryLength == 0 {
+		return nil, nil
+	}
+	known := h.known
+	stored := h.claimed.Messages
+	grown, same, err := known.with(stored)
+	if err == nil && !same {
+		grown, stored = &history{}, nil
+		h.durable.histories.drop(row.ID)
+	}
+	if err == nil && len(grown.messages) < h.claimed.HistoryLength {
+		if stored, err = h.readOn(ctx, len(grown.messages)); err == nil {
+			grown, err = grown.and(stored)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	for len(messages) < h.claimed.HistoryLength {
-		var stored [][]byte
+	h.durable.histories.keep(row.ID, row.Step, grown)
+	return grown.messages, nil
+}
+
+// readOn reads the history from a message on to its end.
+func (h *holder) readOn(ctx context.Context, from int) ([][]byte, error) {
+	var stored [][]byte
+	for from+len(stored) < h.claimed.HistoryLength {
+		var page [][]byte
 		err := repeat(ctx, h.trust.until(), func(ctx context.Context) (err error) {
-			stored, err = h.durable.cfg.Store.Messages(ctx, h.claimed.Execution.ID, len(messages), historyPage)
+			page, err = h.durable.cfg.Store.Messages(ctx, h.claimed.Execution.ID, from+len(stored), historyPage)
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("read the history from %d on: %w", len(messages), err)
+			return nil, fmt.Errorf("read the history from %d on: %w", from+len(stored), err)
 		}
-		more, err := decodeMessages(stored)
-		if err != nil {
-			return nil, err
+		if len(page) == 0 {
+			return nil, fmt.Errorf("%w: the history ends at %d of %d", ErrCheckpoint, from+len(stored),
+				h.claimed.HistoryLength)
 		}
-		if len(more) == 0 {
-			return nil, fmt.Errorf("%w: the history ends at %d of %d", ErrCheckpoint, len(messages), h.claimed.HistoryLength)
-		}
-		messages = append(messages, more...)
+		stored = append(stored, page...)
 	}
-	return messages, nil
+	return stored, nil
 }
 
 func decodeMessages(stored [][]byte) ([]execution.Message, error) {

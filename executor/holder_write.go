@@ -44,6 +44,9 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) error {
 		return fmt.Errorf("commit step %d of %s: %w", commit.Step+1, commit.Execution, err)
 	}
 	h.stop()
+	if committed.State.Terminal() {
+		h.durable.histories.drop(commit.Execution)
+	}
 	faultpoint.Hit("after_commit:" + string(a.node))
 	h.durable.enqueue(ctx, committed.Tasks)
 	return nil
