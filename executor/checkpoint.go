@@ -1,9 +1,7 @@
 package executor
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -46,30 +44,4 @@ func (c Checkpoint) WithMetadata(metadata Metadata) Checkpoint {
 func (c Checkpoint) WithStreamCursor(sequence execution.Sequence) Checkpoint {
 	c.Resume = c.Resume.WithStreamCursor(sequence)
 	return c
-}
-
-// Encode gives the stored form.
-func (c Checkpoint) Encode() ([]byte, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("encode checkpoint %d: %w", c.Step, err)
-	}
-	return data, nil
-}
-
-// DecodeCheckpoint reads the stored form. It returns ErrCheckpoint for another v, an unknown node, or a checkpoint that
-// contradicts itself.
-func DecodeCheckpoint(data []byte) (Checkpoint, error) {
-	var c Checkpoint
-	if err := json.Unmarshal(data, &c); err != nil {
-		return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
-	}
-	if c.V != checkpointVersion {
-		return Checkpoint{}, fmt.Errorf("%w: version %d", ErrCheckpoint, c.V)
-	}
-	if c.Node != c.Resume.Node || c.Turn != c.Resume.Turn || !c.Node.Valid() {
-		return Checkpoint{}, fmt.Errorf("%w: boundary %s at turn %d, evidence of %s at turn %d", ErrCheckpoint,
-			c.Node, c.Turn, c.Resume.Node, c.Resume.Turn)
-	}
-	return c, nil
 }

@@ -23,6 +23,7 @@ type ready struct {
 	hash       string
 	definition *agent.Definition
 	kit        *local.Kit
+	schemas    *schemas
 }
 
 // definitions keeps the definitions used last, by hash.
@@ -59,7 +60,7 @@ func (d *definitions) get(ctx context.Context, hash string) (*ready, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
 	}
-	made := &ready{hash: hash, definition: definition, kit: kit}
+	made := &ready{hash: hash, definition: definition, kit: kit, schemas: newSchemas()}
 	d.keep(made)
 	return made, nil
 }

@@ -65,7 +65,7 @@ func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Def
 		direct: d, ledger: map[execution.CallID]*journal.LedgerEntry{},
 		checkpoint: FirstCheckpoint(definition, request),
 		messages:   []execution.Message{{Role: execution.RoleUser, Text: request.Input.Text}},
-		base:       situation{id: id, definition: definition, kit: kit, fence: "direct"},
+		base:       situation{id: id, definition: definition, kit: kit, schemas: newSchemas(), fence: "direct"},
 	}
 	if limit := definition.Limits.Deadline; limit > 0 {
 		run.base.deadlineAtMs = run.NowMs() + limit.Milliseconds()

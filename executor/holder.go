@@ -121,12 +121,15 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if checkpoint.State.Limits == (execution.Limits{}) {
+		checkpoint.State.Limits = limitsOf(made.definition)
+	}
 	if err := h.consultOpening(ctx, checkpoint); err != nil {
 		return nil, err
 	}
 	return newMachine(situation{
 		id: row.ID, invocation: string(h.claimed.Fence), step: row.Step, node: checkpoint.Node, state: checkpoint.State,
-		definition: made.definition, kit: made.kit, fence: h.claimed.Fence, ledger: h.claimed.Ledger,
+		definition: made.definition, kit: made.kit, schemas: made.schemas, fence: h.claimed.Fence, ledger: h.claimed.Ledger,
 		inbox: h.claimed.Inbox, messages: messages, attempts: row.Attempts, deadlineAtMs: row.DeadlineAtMs,
 	}, h), nil
 }

@@ -53,6 +53,9 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) error {
 }
 
 func (h *holder) commitOf(m *machine, a advance, checkpoint Checkpoint) (journal.Commit, error) {
+	if checkpoint.State.Limits == limitsOf(m.definition) {
+		checkpoint.State.Limits = execution.Limits{}
+	}
 	data, err := checkpoint.Encode()
 	if err != nil {
 		return journal.Commit{}, err

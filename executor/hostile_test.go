@@ -78,9 +78,9 @@ func TestWhatAModelAsksForCanAlwaysBeReadAgain(t *testing.T) {
 
 func TestAnAnswerThatIsTooDeepDoesNotFit(t *testing.T) {
 	t.Parallel()
-	_, err := validateOutput(json.RawMessage(`{}`), nested(9_999))
+	_, err := (*schemas)(nil).output(json.RawMessage(`{}`), nested(9_999))
 	require.ErrorContains(t, err, "nested deeper")
-	_, err = validateOutput(json.RawMessage(`{}`), nested(maxDepth))
+	_, err = (*schemas)(nil).output(json.RawMessage(`{}`), nested(maxDepth))
 	require.NoError(t, err)
 }
 

@@ -1,8 +1,6 @@
 package executor
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -13,12 +11,19 @@ import (
 // ledgerVersion is the v of the intents and receipts this release writes.
 const ledgerVersion = 1
 
-// intent is what the ledger holds of a planned call.
+// storedIntent is what the ledger holds of a planned call. The call's id is the entry's key, and its effect id follows
+// from that.
+type storedIntent struct {
+	V          int             `json:"v"`
+	Name       string          `json:"name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	ProviderID string          `json:"providerId,omitempty"`
+}
+
+// intent is a planned call.
 type intent struct {
-	V             int                `json:"v"`
-	Call          execution.ToolCall `json:"call"`
-	EffectID      string             `json:"effectId"`
-	ArgumentsHash string             `json:"argumentsHash"`
+	Call     execution.ToolCall
+	EffectID string
 }
 
 // receiptRecord is what the ledger holds of a call that is done.
@@ -28,15 +33,26 @@ type receiptRecord struct {
 }
 
 func newPlan(id execution.ID, call execution.ToolCall) (journal.Plan, error) {
-	sum := sha256.Sum256(call.Arguments)
-	data, err := json.Marshal(intent{
-		V: ledgerVersion, Call: call, EffectID: execution.EffectID(id, call.CallID),
-		ArgumentsHash: hex.EncodeToString(sum[:]),
+	data, err := json.Marshal(storedIntent{
+		V: ledgerVersion, Name: call.Name, Arguments: call.Arguments, ProviderID: call.ProviderID,
 	})
 	if err != nil {
 		return journal.Plan{}, fmt.Errorf("plan %s of %s: %w", call.CallID, id, err)
 	}
 	return journal.Plan{CallID: call.CallID, Intent: data}, nil
+}
+
+func decodeIntent(id execution.ID, stored journal.LedgerEntry) (intent, error) {
+	var read storedIntent
+	if err := json.Unmarshal(stored.Intent, &read); err != nil {
+		return intent{}, fmt.Errorf("%w: intent of %s: %w", ErrCheckpoint, stored.CallID, err)
+	}
+	return intent{
+		Call: execution.ToolCall{
+			CallID: stored.CallID, Name: read.Name, Arguments: read.Arguments, ProviderID: read.ProviderID,
+		},
+		EffectID: execution.EffectID(id, stored.CallID),
+	}, nil
 }
 
 func encodeReceipt(result execution.ToolResult) ([]byte, error) {
@@ -65,11 +81,11 @@ type entry struct {
 func (m *machine) entries() (map[execution.CallID]entry, error) {
 	out := make(map[execution.CallID]entry, len(m.ledger))
 	for _, stored := range m.ledger {
-		e := entry{LedgerEntry: stored}
-		if err := json.Unmarshal(stored.Intent, &e.intent); err != nil {
-			return nil, fmt.Errorf("%w: intent of %s: %w", ErrCheckpoint, stored.CallID, err)
+		planned, err := decodeIntent(m.id, stored)
+		if err != nil {
+			return nil, err
 		}
-		out[stored.CallID] = e
+		out[stored.CallID] = entry{LedgerEntry: stored, intent: planned}
 	}
 	for _, id := range m.state.Batch.callIDs() {
 		if _, ok := out[id]; !ok {

@@ -51,6 +51,7 @@ type situation struct {
 	state        RunState
 	definition   *agent.Definition
 	kit          *local.Kit
+	schemas      *schemas
 	fence        journal.Fence
 	ledger       []journal.LedgerEntry
 	inbox        []journal.InboxEntry

@@ -186,10 +186,9 @@ func TestModelResponseDecides(t *testing.T) {
 	require.Equal(t, "tool_batch_1", a.state.Batch.ID)
 	require.Nil(t, a.state.Response)
 	require.Len(t, a.plan, 2)
-	var first intent
-	require.NoError(t, json.Unmarshal(a.plan[0].Intent, &first))
+	first, err := decodeIntent(testID, journal.LedgerEntry{CallID: a.plan[0].CallID, Intent: a.plan[0].Intent})
+	require.NoError(t, err)
 	require.Equal(t, string(testID)+":call_0_0", first.EffectID)
-	require.NotEmpty(t, first.ArgumentsHash)
 	require.Equal(t, calls[0], first.Call)
 	require.Equal(t, []execution.Payload{
 		execution.ToolStarted{CallID: "call_0_0", Name: "lookup"}, execution.ToolStarted{CallID: "call_0_1", Name: "other"},
@@ -220,7 +219,7 @@ func TestValidateOutput(t *testing.T) {
 		a, _ = do(t, answer(bad, 1))
 		requireFailure(t, a, execution.CodeOutputRetryLimit, "schema")
 	}
-	require.ErrorContains(t, fits(json.RawMessage(`{"$ref":"file:///etc/passwd"}`), []byte(`1`)), "schema")
+	require.ErrorContains(t, (*schemas)(nil).fits(json.RawMessage(`{"$ref":"file:///etc/passwd"}`), []byte(`1`)), "schema")
 }
 
 // Case J3: a request that would pass a limit is not sent, and what was used is settled after it.

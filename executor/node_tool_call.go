@@ -103,7 +103,7 @@ func (m *machine) checkArguments(p *pending) {
 	if len(schema) == 0 {
 		schema = []byte(`{"type":"object"}`)
 	}
-	if err := fits(schema, call.Arguments); err != nil {
+	if err := m.schemas.fits(schema, call.Arguments); err != nil {
 		p.answer(execution.ErrorResult(call, execution.ToolInvalidArguments, "the arguments are not valid: "+err.Error()))
 	}
 }

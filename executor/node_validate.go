@@ -12,7 +12,7 @@ func (m *machine) afterValidateOutput() advance {
 	if m.state.Response != nil {
 		text = m.state.Response.Text
 	}
-	output, err := validateOutput(m.definition.OutputSchema, text)
+	output, err := m.schemas.output(m.definition.OutputSchema, text)
 	switch {
 	case err == nil:
 		return m.complete(execution.Outcome{Answer: text, Output: output})

@@ -21,7 +21,9 @@ func FirstCheckpoint(definition *agent.Definition, request execution.CreateReque
 func Opening(definition *agent.Definition, request execution.CreateRequest) (checkpoint []byte, node string,
 	messages [][]byte, err error,
 ) {
-	if checkpoint, err = FirstCheckpoint(definition, request).Encode(); err != nil {
+	first := FirstCheckpoint(definition, request)
+	first.State.Limits = execution.Limits{} // the definition's
+	if checkpoint, err = first.Encode(); err != nil {
 		return nil, "", nil, err
 	}
 	message, err := json.Marshal(execution.Message{Role: execution.RoleUser, Text: request.Input.Text})

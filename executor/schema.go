@@ -5,16 +5,70 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// validateOutput checks a final answer. Without a schema any text will do and there is no structured output.
-func validateOutput(schema json.RawMessage, text string) (json.RawMessage, error) {
+// schemas are the JSON Schemas of a definition, each compiled once. nil keeps nothing.
+type schemas struct {
+	mu       sync.Mutex
+	compiled map[string]*jsonschema.Schema // guarded by mu; by text
+}
+
+// maxSchemas bounds what is kept: a tool may be dynamic and bring another schema each time.
+const maxSchemas = 1024
+
+func newSchemas() *schemas { return &schemas{compiled: map[string]*jsonschema.Schema{}} }
+
+// get compiles the schema, or finds it compiled.
+func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
+	if s == nil {
+		return compile(schema)
+	}
+	s.mu.Lock()
+	kept := s.compiled[string(schema)]
+	s.mu.Unlock()
+	if kept != nil {
+		return kept, nil
+	}
+	made, err := compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.compiled) < maxSchemas {
+		s.compiled[string(schema)] = made
+	}
+	return made, nil
+}
+
+// compile makes a JSON Schema ready. References out of it are refused.
+func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, fmt.Errorf("the schema is not JSON: %w", err)
+	}
+	const name = "schema.json"
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noLoader{})
+	if err := compiler.AddResource(name, parsed); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	compiled, err := compiler.Compile(name)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return compiled, nil
+}
+
+// output checks a final answer. Without a schema any text will do and there is no structured output.
+func (s *schemas) output(schema json.RawMessage, text string) (json.RawMessage, error) {
 	if len(schema) == 0 {
 		return nil, nil
 	}
-	if err := fits(schema, []byte(text)); err != nil {
+	if err := s.fits(schema, []byte(text)); err != nil {
 		return nil, err
 	}
 	var compact bytes.Buffer
@@ -24,11 +78,11 @@ func validateOutput(schema json.RawMessage, text string) (json.RawMessage, error
 	return compact.Bytes(), nil
 }
 
-// fits checks a JSON document against a JSON Schema. References out of the schema are refused.
-func fits(schema json.RawMessage, document []byte) error {
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+// fits checks a JSON document against a JSON Schema.
+func (s *schemas) fits(schema json.RawMessage, document []byte) error {
+	compiled, err := s.get(schema)
 	if err != nil {
-		return fmt.Errorf("the schema is not JSON: %w", err)
+		return err
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err != nil {
@@ -36,16 +90,6 @@ func fits(schema json.RawMessage, document []byte) error {
 	}
 	if tooDeep(document) {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
-	}
-	const name = "schema.json"
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
-	if err := compiler.AddResource(name, parsed); err != nil {
-		return fmt.Errorf("schema: %w", err)
-	}
-	compiled, err := compiler.Compile(name)
-	if err != nil {
-		return fmt.Errorf("schema: %w", err)
 	}
 	if err := compiled.Validate(value); err != nil {
 		return fmt.Errorf("does not fit: %w", err)

@@ -16,7 +16,7 @@ type RunState struct {
 	Turn int `json:"turn"`
 	// Usage counts every request, failed ones included; the row's usage is newer when an attempt of a step failed.
 	Usage execution.Usage `json:"usage"`
-	// Limits are those in force, as the definition had them when the run began.
+	// Limits are those in force. The definition's, which never change, are not written into its checkpoints.
 	Limits execution.Limits `json:"limits,omitzero"`
 	// Instructions replace the definition's when they are not empty.
 	Instructions string `json:"instructions,omitempty"`
@@ -48,10 +48,7 @@ type Response struct {
 
 // NewRunState is the state of a run that has not begun: status starting, nothing spent, the definition's limits.
 func NewRunState(definition *agent.Definition, request execution.CreateRequest) RunState {
-	state := RunState{Status: StatusStarting, Limits: definition.Limits}
-	if state.Limits.MaxTurns == 0 {
-		state.Limits.MaxTurns = execution.DefaultMaxTurns
-	}
+	state := RunState{Status: StatusStarting, Limits: limitsOf(definition)}
 	for _, key := range []string{contextRevisionKey, environmentRefKey} { // the rest stays on the row: checkpoints are small
 		if value, ok := request.Metadata[key]; ok {
 			if state.Metadata == nil {
@@ -61,6 +58,15 @@ func NewRunState(definition *agent.Definition, request execution.CreateRequest) 
 		}
 	}
 	return state
+}
+
+// limitsOf are the limits that a definition's runs begin with. They are not the zero value.
+func limitsOf(definition *agent.Definition) execution.Limits {
+	limits := definition.Limits
+	if limits.MaxTurns == 0 {
+		limits.MaxTurns = execution.DefaultMaxTurns
+	}
+	return limits
 }
 
 // Clone copies the state in full.
