@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strings"
 	"time"
 
@@ -50,11 +49,6 @@ var ErrMalformedID = errors.New("malformed id")
 const (
 	executionPrefix    = "exec_"
 	conversationPrefix = "conv_"
-)
-
-var (
-	mintedTail = regexp.MustCompile(`^[0-6][0-9][0-9A-HJKMNP-TV-Z]{26}$`)
-	chosen     = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 )
 
 // NewID mints an execution id in partition p.
@@ -104,7 +98,7 @@ func ParseConversationID(s string) (ConversationID, error) {
 		}
 		return ConversationID(s), nil
 	}
-	if !chosen.MatchString(s) {
+	if !chosen(s) {
 		return "", fmt.Errorf("%w: want 1 to 128 characters of A-Z a-z 0-9 . _ : -", ErrMalformedID)
 	}
 	return ConversationID(s), nil
@@ -112,15 +106,44 @@ func ParseConversationID(s string) (ConversationID, error) {
 
 // ParseOperationID checks that s may name an input.
 func ParseOperationID(s string) (OperationID, error) {
-	if !chosen.MatchString(s) {
+	if !chosen(s) {
 		return "", fmt.Errorf("%w: want 1 to 128 characters of A-Z a-z 0-9 . _ : -", ErrMalformedID)
 	}
 	return OperationID(s), nil
 }
 
-func validTail(tail string) bool {
-	return mintedTail.MatchString(tail) && partitionOf(tail) < Partitions
+// chosen reports whether s is an id that a client may choose. Ids are checked with every task and every call of the
+// journal, hence by hand.
+func chosen(s string) bool {
+	if len(s) < 1 || len(s) > 128 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
 }
+
+// validTail reports whether the tail is two digits of a partition and 26 characters of Crockford base 32.
+func validTail(tail string) bool {
+	if len(tail) != 28 || !digit(tail[0]) || !digit(tail[1]) || partitionOf(tail) >= Partitions {
+		return false
+	}
+	for i := 2; i < len(tail); i++ {
+		switch c := tail[i]; {
+		case digit(c), 'A' <= c && c <= 'Z' && c != 'I' && c != 'L' && c != 'O' && c != 'U':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func partitionOf(tail string) Partition {
 	return Partition(int(tail[0]-'0')*10 + int(tail[1]-'0'))

@@ -1,6 +1,7 @@
 package execution_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,4 +60,28 @@ func TestUsageSaturates(t *testing.T) {
 	t.Parallel()
 	huge := execution.Usage{InputTokens: 1<<63 - 1}
 	require.Equal(t, huge, huge.Add(execution.Usage{InputTokens: 5}))
+}
+
+// The ids that are accepted are those of the patterns, character by character.
+func TestIDsAreThoseOfTheirPatterns(t *testing.T) {
+	t.Parallel()
+	minted := regexp.MustCompile(`^exec_(0[0-9]|[1-5][0-9]|6[0-3])[0-9A-HJKMNP-TV-Z]{26}$`)
+	chosen := regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+	whole := string(execution.NewID(63))
+	for c := range 256 {
+		for _, at := range []int{0, 5, 6, 7, 20, len(whole) - 1} {
+			s := whole[:at] + string([]byte{byte(c)}) + whole[at+1:]
+			_, err := execution.ParseID(s)
+			require.Equal(t, minted.MatchString(s), err == nil, "%q", s)
+		}
+		s := string([]byte{'a', byte(c)})
+		_, err := execution.ParseOperationID(s)
+		require.Equal(t, chosen.MatchString(s), err == nil, "%q", s)
+	}
+	for _, s := range []string{"", whole + "0", whole[:len(whole)-1], whole + "\n", strings.Repeat("a", 128), strings.Repeat("a", 129)} {
+		_, err := execution.ParseID(s)
+		require.Equal(t, minted.MatchString(s), err == nil, "%q", s)
+		_, err = execution.ParseOperationID(s)
+		require.Equal(t, chosen.MatchString(s), err == nil, "%q", s)
+	}
 }

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -23,7 +24,12 @@ type Task struct {
 }
 
 // ID is the task id, <execution>.<step>.<wake>.
-func (t Task) ID() string { return fmt.Sprintf("%s.%d.%d", t.Execution, t.Step, t.Wake) }
+func (t Task) ID() string {
+	id := make([]byte, 0, len(t.Execution)+24)
+	id = append(id, t.Execution...)
+	id = strconv.AppendUint(append(id, '.'), uint64(t.Step), 10)
+	return string(strconv.AppendUint(append(id, '.'), uint64(t.Wake), 10))
+}
 
 // PutBack is the error of a runner that wants a task again after a while: the store is short of memory or out of reach,
 // or the task came ahead of its row.
