@@ -78,6 +78,7 @@ func (d *Durable) add(h *holder) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.holders[h] = struct{}{}
+	d.arm()
 }
 
 func (d *Durable) remove(h *holder) {

@@ -108,6 +108,7 @@ type Durable struct {
 	running  int                  // guarded by mu: tasks inside Run
 	idle     chan struct{}        // guarded by mu: closed when running falls to 0 while draining
 	holders  map[*holder]struct{} // guarded by mu
+	armed    bool                 // guarded by mu: claims will be looked through for renewals
 }
 
 // NewDurable makes a runner. The error names the field that is wrong.

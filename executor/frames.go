@@ -24,8 +24,8 @@ type publisher interface {
 type frames struct {
 	send     func(execution.Frame) bool // immutable; false when the frame was lost
 	step     execution.Step             // immutable: of every frame
-	done     chan struct{}              // closed by close
-	finished chan struct{}              // closed by the goroutine
+	done     chan struct{}              // set with started; closed by close
+	finished chan struct{}              // set with started; closed by the goroutine
 
 	mu      sync.Mutex
 	pending []execution.Frame // guarded by mu
@@ -39,7 +39,7 @@ func newFrames(ctx context.Context, id execution.ID, step execution.Step, p publ
 		defer cancel()
 		return p.PublishFrame(ctx, id, frame) == nil
 	}
-	return &frames{send: send, step: step, done: make(chan struct{}), finished: make(chan struct{})}
+	return &frames{send: send, step: step}
 }
 
 // Frame implements local.Sink.
@@ -62,6 +62,7 @@ func (f *frames) Frame(frame execution.Frame) {
 	f.pending = append(f.pending, frame)
 	if !f.started {
 		f.started = true
+		f.done, f.finished = make(chan struct{}), make(chan struct{})
 		go f.run()
 	}
 }
@@ -108,7 +109,9 @@ func (f *frames) close() {
 	started := f.started
 	if !f.closed {
 		f.closed = true
-		close(f.done)
+		if started {
+			close(f.done)
+		}
 	}
 	f.mu.Unlock()
 	if started {

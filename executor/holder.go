@@ -25,11 +25,12 @@ type holder struct {
 
 	frames *frames // immutable
 
+	node context.Context         // of the node; set by run
 	end  context.CancelCauseFunc // ends the node with one of the causes, the first of which stays; set by run
-	stop context.CancelFunc      // ends the renewals; set by run
 
 	mu        sync.Mutex
 	operation journal.Operation // guarded by mu: the last number given to a fenced call
+	renewal   renewal           // guarded by mu
 }
 
 func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, known *history, sent time.Time) *holder {
@@ -38,6 +39,7 @@ func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, known *
 	}
 	h := &holder{durable: d, claimed: claimed, known: known, at: time.Now(), trust: &trust{}}
 	h.trust.extend(sent, d.cfg.ClaimTTL)
+	h.renewal.due = h.at.Add(d.cfg.ClaimTTL / 3)
 	h.frames = newFrames(context.WithoutCancel(ctx), claimed.Execution.ID, claimed.Execution.Step, d.cfg.Store)
 	return h
 }
@@ -55,15 +57,13 @@ func (h *holder) run(ctx context.Context) error {
 	faultpoint.Hit("claimed:" + h.claimed.Execution.Node)
 	node, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	kept, stop := context.WithCancel(node)
-	defer stop()
-	h.end, h.stop = end, stop
+	defer h.stop()
+	h.node, h.end = node, end
 	h.durable.add(h)
 	defer h.durable.remove(h)
 	unlink := context.AfterFunc(ctx, func() { end(ErrDrained) }) // the queue takes its worker back
 	defer unlink()
 	defer h.endAtDeadline()()
-	go h.renew(kept)
 
 	m, err := h.prepare(node)
 	a := advance{state: RunState{Usage: h.claimed.Execution.Usage}}

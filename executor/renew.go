@@ -8,57 +8,144 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// renew keeps the claim until ctx ends, which is when the node ends or is ended: what is canceled is not kept alive, so a node that does not
-// return lets its claim run out.
-func (h *holder) renew(ctx context.Context) {
-	ttl := h.durable.cfg.ClaimTTL
-	timer := time.NewTimer(ttl / 3)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		if !h.renewOnce(ctx, ttl) {
-			return
-		}
-		timer.Reset(ttl / 3)
+// renewTicks is how often within a claim's time the claims of the worker are looked through. A claim is renewed at the
+// first look after a third of its time.
+const renewTicks = 15
+
+// renewal is what the renewals of a worker know of a holder; guarded by the holder's mu.
+type renewal struct {
+	due     time.Time
+	busy    bool               // a renewal is on its way
+	stopped bool               // no renewal may begin any more
+	cancel  context.CancelFunc // ends the one that is on its way; nil when it has a round trip to itself
+}
+
+// stop ends the renewals of the claim.
+func (h *holder) stop() {
+	h.mu.Lock()
+	h.renewal.stopped = true
+	cancel := h.renewal.cancel
+	h.mu.Unlock()
+	if cancel != nil {
+		cancel()
 	}
 }
 
-// renewOnce renews the claim, or ends the node: by the cause the store gave, or when trust ends without an answer.
-func (h *holder) renewOnce(ctx context.Context, ttl time.Duration) bool {
-	hold := h.hold()
-	bounded, cancel := context.WithDeadline(ctx, h.trust.until())
+// arm makes the next look happen. One timer serves all claims of the worker, so that a short node costs none. The caller
+// holds d.mu.
+func (d *Durable) arm() {
+	if d.armed || len(d.holders) == 0 {
+		return
+	}
+	d.armed = true
+	time.AfterFunc(d.cfg.ClaimTTL/renewTicks, func() {
+		d.renewDue()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.armed = false
+		d.arm()
+	})
+}
+
+// renewDue begins the renewals of all claims that are due, in one round trip if the store can do that.
+func (d *Durable) renewDue() {
+	var due []*holder
+	var holds []journal.Hold
+	for _, h := range d.holding("") {
+		if hold, ok := h.renewable(time.Now()); ok {
+			due, holds = append(due, h), append(holds, hold)
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	together, ok := d.cfg.Store.(journal.Renewals)
+	if !ok || len(due) == 1 {
+		for i, h := range due {
+			go h.renewAlone(holds[i])
+		}
+		return
+	}
+	go d.renewTogether(together, due, holds)
+}
+
+// renewable says whether a renewal is due, and with what to ask; then one is on its way. What is canceled is not kept
+// alive, so a node that does not return lets its claim run out.
+func (h *holder) renewable(now time.Time) (journal.Hold, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := &h.renewal
+	if r.stopped || r.busy || now.Before(r.due) || h.node.Err() != nil {
+		return journal.Hold{}, false
+	}
+	r.busy = true
+	h.operation++
+	return journal.Hold{Execution: h.claimed.Execution.ID, Fence: h.claimed.Fence, Operation: h.operation}, true
+}
+
+// renewTogether renews many claims. Those without an answer are tried again one by one, with the very same hold.
+func (d *Durable) renewTogether(store journal.Renewals, due []*holder, holds []journal.Hold) {
+	ttl, sent := d.cfg.ClaimTTL, time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), min(attemptTimeout, ttl/renewTicks))
+	answers := store.RenewAll(ctx, holds, ttl)
+	cancel()
+	for i, h := range due {
+		if unavailable(answers[i].Err) {
+			go h.renewAlone(holds[i])
+			continue
+		}
+		h.renewed(sent, answers[i].Renewed, answers[i].Err)
+	}
+}
+
+// renewAlone renews the claim, or ends the node when trust ends without an answer.
+func (h *holder) renewAlone(hold journal.Hold) {
+	ctx, cancel := context.WithCancel(h.node)
 	defer cancel()
-	var (
-		renewed journal.Renewed
-		sent    time.Time
-	)
+	h.mu.Lock()
+	stopped := h.renewal.stopped
+	h.renewal.cancel = cancel
+	h.mu.Unlock()
+	if stopped {
+		return
+	}
+	ttl := h.durable.cfg.ClaimTTL
+	bounded, release := context.WithDeadline(ctx, h.trust.until())
+	defer release()
+	var renewed journal.Renewed
+	var sent time.Time
 	err := repeat(bounded, h.trust.until(), func(ctx context.Context) (err error) {
 		sent = time.Now()
 		renewed, err = h.durable.cfg.Store.Renew(ctx, hold, ttl)
 		return err
 	})
+	if unavailable(err) {
+		h.waitForTrust(ctx)
+	}
+	h.renewed(sent, renewed, err)
+}
+
+// renewed takes the store's answer to a renewal, unless the claim has been handed back meanwhile.
+func (h *holder) renewed(sent time.Time, renewed journal.Renewed, err error) {
+	h.mu.Lock()
+	h.renewal.busy, h.renewal.cancel = false, nil
+	h.renewal.due = time.Now().Add(h.durable.cfg.ClaimTTL / 3)
+	over := h.renewal.stopped || h.node.Err() != nil
+	h.mu.Unlock()
 	switch {
-	case ctx.Err() != nil:
-		return false
+	case over:
+	case err == nil && renewed.CancelRequested:
+		h.end(ErrUserCancel)
 	case err == nil:
 		h.trust.extend(sent, renewed.TTL)
 	case unavailable(err):
-		h.waitForTrust(ctx)
 		h.end(ErrTrustEnded)
 	default:
 		h.end(ErrFenced)
 		if !errors.Is(err, journal.ErrFenced) {
-			h.durable.cfg.Logger.ErrorContext(ctx, "renewal refused", "execution", hold.Execution, "error", err)
+			h.durable.cfg.Logger.ErrorContext(h.node, "renewal refused", "execution", h.claimed.Execution.ID, "error", err)
 		}
 	}
-	if renewed.CancelRequested {
-		h.end(ErrUserCancel)
-	}
-	return err == nil && !renewed.CancelRequested
 }
 
 // waitForTrust waits for the end of trust: the last attempt may have ended a moment before it.

@@ -117,6 +117,18 @@ type Renewed struct {
 	TTL time.Duration
 }
 
+// Renewals is what a Steps may offer besides: many renewals in one round trip.
+type Renewals interface {
+	// RenewAll is Renew for each hold, with an answer for each, in their order.
+	RenewAll(ctx context.Context, holds []Hold, ttl time.Duration) []RenewAnswer
+}
+
+// RenewAnswer is the answer to one renewal of many. Err is as that of Renew.
+type RenewAnswer struct {
+	Renewed
+	Err error
+}
+
 // Request is what was recorded for a hold.
 type Request struct {
 	CancelRequested bool

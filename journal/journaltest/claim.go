@@ -29,6 +29,7 @@ func claimClauses() []clause {
 		{name: "case A18: a renewed claim lasts, however long the node takes", run: renewLasts},
 		{name: "renew moves only the expiry; version and events stay", run: renewQuiet},
 		{name: "a renew of a holder that was superseded since is refused, also when it repeats one", run: renewAgain},
+		{name: "many renewals at once answer as they would one by one", run: renewAll},
 		{name: "case B11: the back-off floor is in the claim", run: claimEarly},
 		{name: "case C3: a step reclaimed too often is quarantined with its node and workers", run: claimQuarantine},
 		{name: "case A18: without a bound a step may be reclaimed for ever", run: claimUnbounded},

@@ -51,3 +51,31 @@ func renewAgain(t *testing.T, b *bench) {
 		})
 	}
 }
+
+// renewAll: many renewals at once answer as they would one by one.
+func renewAll(t *testing.T, b *bench) {
+	together, ok := b.Store.(journal.Renewals)
+	if !ok {
+		t.Skip("the store renews one by one")
+	}
+	lost := b.reserve().claim()
+	old := lost.next()
+	lost.runOut().claim()
+	held, canceled := b.reserve().claim(), b.reserve().claim()
+	holds := []journal.Hold{held.next(), old, canceled.next(), {Execution: "nobody"}}
+	_, err := b.Store.Cancel(b.ctx(), canceled.id)
+	require.NoError(t, err)
+	if b.Flush != nil {
+		b.Flush()
+	}
+	answers := together.RenewAll(b.ctx(), holds, ttl)
+	require.Len(t, answers, len(holds))
+	require.NoError(t, answers[0].Err)
+	require.Equal(t, journal.Renewed{TTL: ttl}, answers[0].Renewed)
+	require.Equal(t, b.clock.Ms()+ttl.Milliseconds(), held.entry().AtMs)
+	require.ErrorIs(t, answers[1].Err, journal.ErrFenced)
+	require.NoError(t, answers[2].Err)
+	require.True(t, answers[2].CancelRequested)
+	require.ErrorIs(t, answers[3].Err, journal.ErrNotFound)
+	b.unchanged(func() { require.Equal(t, answers[:1], together.RenewAll(b.ctx(), holds[:1], ttl)) })
+}

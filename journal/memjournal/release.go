@@ -10,6 +10,15 @@ import (
 
 const methodRenew = "renew"
 
+// RenewAll implements journal.Renewals.
+func (s *Store) RenewAll(ctx context.Context, holds []journal.Hold, ttl time.Duration) []journal.RenewAnswer {
+	answers := make([]journal.RenewAnswer, len(holds))
+	for i, hold := range holds {
+		answers[i].Renewed, answers[i].Err = s.Renew(ctx, hold, ttl)
+	}
+	return answers
+}
+
 // Renew implements journal.Steps.
 func (s *Store) Renew(ctx context.Context, h journal.Hold, ttl time.Duration) (journal.Renewed, error) {
 	if err := journal.CheckTTL(ttl); err != nil {

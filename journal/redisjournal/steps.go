@@ -2,7 +2,6 @@ package redisjournal
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -25,18 +24,11 @@ func (s *Store) renew(ctx context.Context, hold journal.Hold, ttl time.Duration)
 	if err := journal.CheckTTL(ttl); err != nil {
 		return journal.Renewed{}, err
 	}
-	answer, err := s.run(ctx, s.scripts.renew, hold.Execution,
-		append(heldBy(hold), ttl.Milliseconds(), allowed(journal.MoveRenew))...)
+	answer, err := s.run(ctx, s.scripts.renew, hold.Execution, s.renewArguments(hold, ttl)...)
 	if err != nil {
 		return journal.Renewed{}, err
 	}
-	var canceled, paused, left int64
-	if _, err := fmt.Sscan(fmt.Sprint(answer), &canceled, &paused, &left); err != nil {
-		return journal.Renewed{}, fmt.Errorf("%w: answer %q: %w", errEncoding, answer, err)
-	}
-	return journal.Renewed{
-		CancelRequested: canceled == 1, PauseRequested: paused == 1, TTL: time.Duration(left) * time.Millisecond,
-	}, nil
+	return decodeRenewed(answer)
 }
 
 // heldBy is how a numbered call begins.
