@@ -69,9 +69,10 @@ func (c *ClientConfig) setDefaults() error {
 
 // Client enqueues tasks and looks at queues. Safe for concurrent use. It has nothing to close.
 type Client struct {
-	rdb   redis.UniversalClient
-	asynq *asynq.Client
-	cfg   ClientConfig
+	rdb    redis.UniversalClient
+	asynq  *asynq.Client
+	cfg    ClientConfig
+	tokens *tokens
 
 	mu       sync.Mutex
 	known    map[string]time.Time // queue → when its name was last published; guarded by mu
@@ -90,6 +91,7 @@ func NewClient(rdb redis.UniversalClient, cfg ClientConfig) (*Client, error) {
 	for _, name := range cfg.Queues {
 		c.known[name] = time.Time{}
 	}
+	c.tokens = newTokens(rdb, cfg.Prefix, cfg.Logger)
 	c.asynq = asynq.NewClientFromRedisClient(clientView{rdb})
 	return c, nil
 }
@@ -161,9 +163,17 @@ func (c *Client) write(ctx context.Context, b *batch, task execution.Task) error
 // announce sends the batch with its wake-ups and, now and then, with the names of its queues: Asynq's own client
 // publishes a name once, and never again when Redis has lost it.
 func (c *Client) announce(ctx context.Context, b *batch, tasks []execution.Task) {
-	for _, task := range tasks {
+	lacking := 0 // tasks of one queue, in a row, that no server here has a slot for
+	for i, task := range tasks {
 		if !c.cfg.Waker.reserve(task.Queue) {
-			pushToken(ctx, b.pipe, c.cfg.Prefix, task.Queue)
+			lacking++
+		}
+		if i+1 < len(tasks) && tasks[i+1].Queue == task.Queue {
+			continue
+		}
+		if lacking > 0 {
+			c.tokens.push(ctx, b.pipe, task.Queue, lacking)
+			lacking = 0
 		}
 		if c.publishDue(task.Queue) {
 			b.pipe.SAdd(ctx, allQueuesKey, task.Queue)

@@ -23,6 +23,7 @@ func TestEnqueueIsOneRoundTripWithItsWakeUp(t *testing.T) {
 	c := w.client(t)
 	ctx := context.Background()
 	require.NoError(t, c.Enqueue(ctx, w.task(0))) // also publishes the name and loads the script
+	<-time.After(3 * tokenGap)                    // the next wake-up is due at once
 	trips := &counting{}
 	w.rdb.AddHook(trips)
 
@@ -155,12 +156,36 @@ func TestTokensOfAQueueNobodyServesAreCappedAndExpire(t *testing.T) {
 	t.Parallel()
 	w := sharedWorld(t)
 	ctx := context.Background()
-	require.NoError(t, w.client(t).Enqueue(ctx, w.tasks(300)...))
 	key := tokenKey(w.prefix, w.queue)
+	for range tokenCap { // senders of as many processes
+		require.NoError(t, w.client(t).Enqueue(ctx, w.tasks(3)...))
+	}
 	require.Equal(t, int64(tokenCap), w.rdb.LLen(ctx, key).Val())
 	ttl := w.rdb.PTTL(ctx, key).Val()
 	require.Positive(t, ttl)
 	require.LessOrEqual(t, ttl, tokenTTL)
+}
+
+func TestABusySenderSendsFewTokensAndTheLastTaskIsToldOf(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	ctx := context.Background()
+	c := w.client(t)
+	key := tokenKey(w.prefix, w.queue)
+	require.NoError(t, c.Enqueue(ctx, w.task(0)))
+	require.Equal(t, int64(1), w.rdb.LLen(ctx, key).Val(), "the first one at once")
+	begun := time.Now()
+	for i := range 200 {
+		require.NoError(t, c.Enqueue(ctx, w.task(i+1)))
+	}
+	most := int64(time.Since(begun)/tokenGap) + 3
+	require.LessOrEqual(t, w.rdb.LLen(ctx, key).Val(), most)
+	<-time.After(2 * tokenGap) // the last gap is over: the list is only added to by what is owed
+	require.NoError(t, w.rdb.Del(ctx, key).Err())
+	require.NoError(t, c.Enqueue(ctx, w.task(1000)))
+	require.NoError(t, w.rdb.Del(ctx, key).Err())
+	require.NoError(t, c.Enqueue(ctx, w.task(1001)))
+	require.Eventually(t, func() bool { return w.rdb.LLen(ctx, key).Val() == 1 }, deadline, time.Millisecond)
 }
 
 func TestConfigsNameTheFieldThatIsWrong(t *testing.T) {

@@ -52,13 +52,17 @@ func (v *serverView) takePutBack(id string) bool {
 
 // putBack moves an active task to the end of its queue and wakes one worker, in one round trip.
 func (v *serverView) putBack(ctx context.Context, queue, id string) *redis.Cmd {
-	keys := []string{activeKey(queue), leaseKey(queue), pendingKey(queue), taskKey(queue, id)}
 	pipe := v.Pipeline()
-	cmd := pipe.Eval(ctx, putBackSource, keys, id, time.Now().UnixNano())
-	pushToken(ctx, pipe, v.listener.prefix, queue)
-	_, _ = pipe.Exec(ctx) // cmd has the error that counts
-	if !v.waiter.stopped() {
-		v.waiter.wake(queue)
+	cmd := writePutBack(ctx, pipe, queue, id, "tail")
+	if !v.waiter.reserve(queue) {
+		pushTokens(ctx, pipe, v.tokens.prefix, queue, 1)
 	}
+	_, _ = pipe.Exec(ctx) // cmd has the error that counts
+	v.waiter.wake(queue)
 	return cmd
+}
+
+func writePutBack(ctx context.Context, pipe redis.Pipeliner, queue, id, place string) *redis.Cmd {
+	keys := []string{activeKey(queue), leaseKey(queue), pendingKey(queue), taskKey(queue, id)}
+	return pipe.Eval(ctx, putBackSource, keys, id, time.Now().UnixNano(), place)
 }

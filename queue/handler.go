@@ -27,6 +27,7 @@ var errForeign = errors.New("not a task of Pawl")
 func (l *lane) handle(ctx context.Context, task *asynq.Task) error {
 	l.handlers.Add(1)
 	defer l.handlers.Done()
+	defer l.waiter.returned()
 	queue, _ := asynq.GetQueueName(ctx)
 	id, _ := asynq.GetTaskID(ctx)
 	if task.Type() != Kind {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,12 +161,15 @@ func TestAWakeUpBetweenTheLastLookAndTheWaitIsNotLost(t *testing.T) {
 	t.Parallel()
 	w := sharedWorld(t)
 	c := w.client(t)
-	view := &enqueueAfterLook{UniversalClient: w.rdb}
+	hook := &enqueueAfterLook{do: make(chan func(), 1)}
+	rdb := redis.NewClient(w.rdb.Options())
+	t.Cleanup(func() { _ = rdb.Close() })
+	rdb.AddHook(hook)
 	runner := newSeen(nil)
-	s := startServer(t, view, runner, w.config())
+	s := startServer(t, rdb, runner, w.config())
 	for i := range 20 {
 		waitIdle(t, s)
-		view.arm(func() { require.NoError(t, c.Enqueue(context.Background(), w.task(i*2+1))) })
+		hook.do <- func() { require.NoError(t, c.Enqueue(context.Background(), w.task(i*2+1))) }
 		sent := time.Now()
 		require.NoError(t, c.Enqueue(context.Background(), w.task(i*2)))
 		runner.next(t)
@@ -174,27 +178,24 @@ func TestAWakeUpBetweenTheLastLookAndTheWaitIsNotLost(t *testing.T) {
 	}
 }
 
-// enqueueAfterLook calls its function after the next look that found nothing and before its reply is seen.
+// enqueueAfterLook calls its function after the next look and before its reply is seen.
 type enqueueAfterLook struct {
-	redis.UniversalClient
+	counting
 	do chan func()
 }
 
-func (e *enqueueAfterLook) arm(do func()) {
-	e.do = make(chan func(), 1)
-	e.do <- do
-}
-
-func (e *enqueueAfterLook) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	cmd := e.UniversalClient.EvalSha(ctx, sha, keys, args...)
-	if scriptOf(keys) == lookScript && cmd.Err() != nil {
-		select {
-		case do := <-e.do:
-			do()
-		default:
+func (e *enqueueAfterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); len(args) > 4 && strings.HasSuffix(fmt.Sprint(args[4]), "}:paused") {
+			select {
+			case do := <-e.do:
+				do()
+			default:
+			}
 		}
+		return err
 	}
-	return cmd
 }
 
 func TestStopReleasesTheWaitAtOnce(t *testing.T) {

@@ -2,10 +2,7 @@ package queue
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,16 +12,16 @@ import (
 
 // lane is one Asynq server: a set of queues and a number of slots.
 type lane struct {
-	ctx      context.Context // of the runners; they outlive every call, and Asynq's own contexts end for its own reasons
-	runner   Runner
-	asynq    *asynq.Server
-	view     *serverView
-	waiter   *waiter
-	listener *listener
-	waker    *Waker
-	slots    chan struct{}
-	stats    *counters
-	log      *slog.Logger
+	ctx    context.Context // of the runners; they outlive every call, and Asynq's own contexts end for its own reasons
+	runner Runner
+	asynq  *asynq.Server
+	view   *serverView
+	waiter *waiter
+	taker  *taker
+	waker  *Waker
+	slots  chan struct{}
+	stats  *counters
+	log    *slog.Logger
 
 	handlers sync.WaitGroup
 	running  sync.WaitGroup // the listener
@@ -34,24 +31,19 @@ func newLane(
 	ctx context.Context, rdb redis.UniversalClient, runner Runner, stats *counters, cfg ServerConfig,
 	queues map[string]int, concurrency int,
 ) *lane {
-	names := make([]string, 0, len(queues))
-	for name := range queues {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	order := newOrder(queues)
 	l := &lane{
-		ctx: ctx, runner: runner, waiter: newWaiter(ctx, queues), waker: cfg.Waker,
+		ctx: ctx, runner: runner, waiter: newWaiter(ctx, order.queues, concurrency), waker: cfg.Waker,
 		slots: make(chan struct{}, concurrency), stats: stats, log: cfg.Logger,
 	}
-	l.listener = newListener(rdb, cfg.Prefix, strings.ToLower(rand.Text()), names, l.waiter, cfg.Logger)
-	_, cluster := rdb.(*redis.ClusterClient)
+	l.taker = newTaker(rdb, order, l.waiter, stats, cfg)
 	l.view = &serverView{
-		UniversalClient: rdb, queues: names, waiter: l.waiter, listener: l.listener, log: cfg.Logger, stats: stats,
-		full: func() bool { return len(l.slots)+1 >= cap(l.slots) }, cluster: cluster, fresh: freshFor,
+		UniversalClient: rdb, taker: l.taker, waiter: l.waiter, tokens: l.taker.tokens, log: cfg.Logger, stats: stats,
 		putBacks: map[string]struct{}{},
 	}
 	l.asynq = asynq.NewServerFromRedisClient(l.view, asynq.Config{
 		Queues:                   queues,
+		StrictPriority:           true, // the order is ours, and Asynq shuffles none for each look
 		Concurrency:              concurrency,
 		TaskCheckInterval:        time.Millisecond, // the wait is ours; this is what is left of Asynq's
 		DelayedTaskCheckInterval: time.Second,
@@ -70,16 +62,19 @@ func (l *lane) start() error {
 		return err
 	}
 	l.waker.add(l.waiter)
-	l.running.Go(func() { l.listener.run(l.ctx) })
+	l.running.Go(func() { l.taker.listener.run(l.ctx) })
 	return nil
 }
 
-// stop releases the wait first: Asynq's Stop returns only when the look under way has.
+// stop releases the wait first: Asynq's Stop returns only when the look under way has. Then no further look comes, and what
+// was taken for one goes back.
 func (l *lane) stop() {
 	l.waker.remove(l.waiter)
 	l.waiter.end()
 	l.asynq.Stop()
-	l.listener.close(l.ctx)
+	l.taker.giveBack(l.ctx)
+	l.taker.passOn()
+	l.taker.listener.close(l.ctx)
 }
 
 func (l *lane) shutdown() { l.asynq.Shutdown() }

@@ -223,7 +223,7 @@ func TestNewExecutionsNeverStarveUnderABacklogOfStartedOnes(t *testing.T) {
 	require.NoError(t, c.Enqueue(ctx, tasks...))
 	runner := newSeen(nil)
 	w.start(t, runner, func(cfg *ServerConfig) {
-		cfg.Queues = map[string]int{w.queue: 12, fresh: 3}
+		cfg.Queues, cfg.Concurrency = map[string]int{w.queue: 12, fresh: 3}, 1
 	})
 	freshSeen := 0
 	for i := range tasks {
@@ -231,8 +231,8 @@ func TestNewExecutionsNeverStarveUnderABacklogOfStartedOnes(t *testing.T) {
 			freshSeen++
 		}
 	}
-	require.Greater(t, freshSeen, 15, "new ones run beside the backlog")
-	require.Less(t, freshSeen, 90, "started ones go first")
+	require.GreaterOrEqual(t, freshSeen, 4, "new ones run beside the backlog")
+	require.LessOrEqual(t, freshSeen, 6, "one in fifty: started ones go first")
 }
 
 func TestAServerStartsOnceAndStopsAnyNumberOfTimes(t *testing.T) {
@@ -298,8 +298,8 @@ func TestALookGoesBackToAsynqBeforeItsLeaseIsTooOld(t *testing.T) {
 	s, err := NewServer(w.rdb, newSeen(nil), w.config())
 	require.NoError(t, err)
 	view := s.lanes[0].view
-	view.fresh = 20 * time.Millisecond
-	for _, queue := range view.queues { // as Asynq does in one look
+	view.taker.fresh = 20 * time.Millisecond
+	for queue := range view.waiter.queues { // as Asynq does in one look
 		reply := make(chan error, 1)
 		go func() {
 			lease := time.Now().Add(leaseTTL).Unix()

@@ -13,17 +13,84 @@ import (
 )
 
 const (
-	tokenCap   = 128             // tokens a list may hold: as many workers as may be about to wait at once
-	tokenTTL   = 2 * time.Second // of a list that nobody pops; longer than a server waits before it looks for itself
-	popTimeout = 5 * time.Second // of one blocking pop
+	tokenCap   = 128                   // tokens a list may hold: as many workers as may be about to wait at once
+	tokenTTL   = 4 * time.Second       // of a list that nobody pops; longer than a server waits before it looks for itself
+	tokenGap   = 10 * time.Millisecond // between wake-ups of one process about one queue
+	tokenTries = 16                    // most tokens of one enqueue: a worker that takes one takes several tasks, and hands on what is left
+	popTimeout = 5 * time.Second       // of one blocking pop
 )
 
-// pushToken adds a wake-up for one worker of any process to the pipeline.
-func pushToken(ctx context.Context, pipe redis.Pipeliner, prefix, queue string) {
+// pushTokens adds wake-ups for n workers of any process to the pipeline.
+func pushTokens(ctx context.Context, pipe redis.Pipeliner, prefix, queue string, n int) {
 	key := tokenKey(prefix, queue)
-	pipe.LPush(ctx, key, "1")
+	values := make([]any, min(n, tokenTries))
+	for i := range values {
+		values[i] = "1"
+	}
+	pipe.LPush(ctx, key, values...)
 	pipe.LTrim(ctx, key, 0, tokenCap-1)
 	pipe.PExpire(ctx, key, tokenTTL)
+}
+
+// tokens sends the wake-ups of one sender. A busy one would send thousands a second, although one is enough to tell that a
+// queue holds tasks: so those that come within tokenGap of another one about the same queue become one at its end.
+// Safe for concurrent use.
+type tokens struct {
+	rdb    redis.UniversalClient
+	prefix string
+	log    *slog.Logger
+
+	mu   sync.Mutex
+	next map[string]time.Time // queue → not before; guarded by mu
+	owed map[string]bool      // queue → one is sent then; guarded by mu
+}
+
+func newTokens(rdb redis.UniversalClient, prefix string, log *slog.Logger) *tokens {
+	return &tokens{rdb: rdb, prefix: prefix, log: log, next: map[string]time.Time{}, owed: map[string]bool{}}
+}
+
+// push adds n wake-ups to the pipeline, or sees to it that one follows soon.
+func (t *tokens) push(ctx context.Context, pipe redis.Pipeliner, queue string, n int) {
+	if t.now(queue) {
+		pushTokens(ctx, pipe, t.prefix, queue, n)
+	}
+}
+
+// send sends a wake-up without holding up the caller.
+func (t *tokens) send(queue string) {
+	if t.now(queue) {
+		time.AfterFunc(0, func() { t.flush(queue) })
+	}
+}
+
+// now is false when a wake-up about the queue went out a moment ago; another one goes out a moment later.
+func (t *tokens) now(queue string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := time.Now()
+	if wait := t.next[queue].Sub(at); wait > 0 {
+		if !t.owed[queue] {
+			t.owed[queue] = true
+			time.AfterFunc(wait, func() { t.flush(queue) })
+		}
+		return false
+	}
+	t.next[queue] = at.Add(tokenGap)
+	return true
+}
+
+// flush sends one wake-up. Failing is harmless: workers look for themselves.
+func (t *tokens) flush(queue string) {
+	t.mu.Lock()
+	t.owed[queue], t.next[queue] = false, time.Now().Add(tokenGap)
+	t.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	pipe := t.rdb.Pipeline()
+	pushTokens(ctx, pipe, t.prefix, queue, 1)
+	if _, err := pipe.Exec(ctx); err != nil {
+		t.log.Debug("cannot send a wake-up", "queue", queue, "error", err)
+	}
 }
 
 // listener pops tokens for one server while it waits: one blocking pop at a time, on a connection of its own. A pop
@@ -135,7 +202,7 @@ func (l *listener) deliver(ctx context.Context, queues []string) {
 // pass hands a wake-up to another worker. Failing is harmless: that worker looks for itself within a second.
 func (l *listener) pass(ctx context.Context, queue string) {
 	pipe := l.rdb.Pipeline()
-	pushToken(ctx, pipe, l.prefix, queue)
+	pushTokens(ctx, pipe, l.prefix, queue, 1)
 	if _, err := pipe.Exec(ctx); err != nil {
 		l.log.Debug("cannot hand on a wake-up", "queue", queue, "error", err)
 	}

@@ -9,7 +9,7 @@ import (
 // Waker joins the Client and the Servers of one process: what the Client enqueues wakes a waiting Server without Redis.
 // Give the same Waker to both. Safe for concurrent use; the zero value is ready.
 type Waker struct {
-	mu      sync.Mutex
+	mu      sync.RWMutex
 	waiters []*waiter // guarded by mu
 }
 
@@ -30,23 +30,13 @@ func (w *Waker) remove(x *waiter) {
 	}
 }
 
-func (w *Waker) of(queue string) []*waiter {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var found []*waiter
-	for _, x := range w.waiters {
-		if x.queues[queue] {
-			found = append(found, x)
-		}
-	}
-	return found
-}
-
-// reserve picks a waiter that will be woken once the task is written, so that no token is needed. It is false when none
-// waits: then a token tells the other processes, and wake tells a server here that may be about to wait.
+// reserve picks a server here that has a slot for one more task of queue, so that no token is needed. It is false when
+// none has: then a token tells the other processes.
 func (w *Waker) reserve(queue string) bool {
-	for _, x := range w.of(queue) {
-		if x.reserve() {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, x := range w.waiters {
+		if x.reserve(queue) {
 			return true
 		}
 	}
@@ -55,127 +45,178 @@ func (w *Waker) reserve(queue string) bool {
 
 // wake tells the servers of this process that queue holds a task. It comes after the write.
 func (w *Waker) wake(queue string) {
-	for _, x := range w.of(queue) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, x := range w.waiters {
 		x.wake(queue)
 	}
 }
 
-// phase is what the goroutine that takes tasks for a server is doing.
-type phase int
-
-const (
-	away    phase = iota // not started, no slot free, or handing over a task
-	looking              // in a round of looks
-	waiting              // all queues were empty
-)
-
-// waiter is the place where a server waits for tasks. wait and beginRound belong to the goroutine that takes tasks.
+// waiter is the place where a server waits for tasks, and its account of slots. collect, hold, answered and wait belong to
+// the goroutine that takes tasks.
 type waiter struct {
-	queues map[string]bool // immutable
-	signal chan struct{}   // holds at most one
-	ctx    context.Context // of the looks; ends with Stop
+	queues map[string]int // name → index; immutable
+	slots  int            // immutable
+	signal chan struct{}  // holds at most one
+	timer  *time.Timer    // of wait
+	ctx    context.Context
 	end    context.CancelFunc
-	stop   <-chan struct{} // of ctx
+	stop   <-chan struct{} // of ctx, which is that of the looks; ends with Stop
 
 	mu       sync.Mutex
-	phase    phase
-	reserved bool
-	woken    bool   // a wake-up came that no look has followed yet
-	queue    string // of the wake-up; empty when there were several
+	marked   []bool // by index: a wake-up came that no look has followed yet
+	marks    int    // how many are marked
+	promised int    // tasks announced as ours since the last look
+	held     int    // tasks asked for, or taken and not yet handed to Asynq
+	busy     int    // tasks handed to Asynq whose handler has not returned
+	waiting  bool
 }
 
-func newWaiter(parent context.Context, queues map[string]int) *waiter {
-	names := make(map[string]bool, len(queues))
-	for name := range queues {
-		names[name] = true
-	}
+func newWaiter(parent context.Context, queues []ranked, slots int) *waiter {
 	ctx, end := context.WithCancel(parent)
-	return &waiter{queues: names, signal: make(chan struct{}, 1), ctx: ctx, end: end, stop: ctx.Done()}
+	x := &waiter{
+		queues: make(map[string]int, len(queues)), slots: slots, signal: make(chan struct{}, 1),
+		timer: time.NewTimer(time.Hour), ctx: ctx, end: end, stop: ctx.Done(), marked: make([]bool, len(queues)),
+	}
+	x.timer.Stop()
+	for i, q := range queues {
+		x.queues[q.name] = i
+	}
+	return x
 }
 
-// beginRound forgets earlier wake-ups: they came after their tasks were written, so the looks that follow see them.
-func (x *waiter) beginRound() {
+// free is how many more tasks have a slot. mu is held.
+func (x *waiter) free() int { return x.slots - x.busy - x.held }
+
+// room begins a look: it is how many tasks may be taken, from 1 (the look itself has a slot) to most.
+func (x *waiter) room(most int) int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.phase = looking
-	x.take()
+	return max(min(x.free(), most), 1)
 }
 
-// leave notes that a task was taken or that a look failed. It returns the wake-up that no look has followed yet, if any.
-func (x *waiter) leave() (queue string, woken bool) {
+// collect adds the queues that wake-ups have named to holding and forgets the wake-ups: they came after their tasks were
+// written, so the looks that follow see them.
+func (x *waiter) collect(holding []bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.phase = away
-	return x.queue, x.woken
+	x.promised = 0
+	if x.marks == 0 {
+		return
+	}
+	for i, marked := range x.marked {
+		holding[i] = holding[i] || marked
+	}
+	clear(x.marked)
+	x.marks = 0
 }
 
-func (x *waiter) reserve() bool {
+// hold notes how many tasks are asked for or kept.
+func (x *waiter) hold(n int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.phase != waiting || x.reserved || x.woken {
+	x.held = n
+}
+
+// answered notes that one of the kept tasks goes to Asynq. It is false when it took the last slot.
+func (x *waiter) answered() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.held--
+	x.busy++
+	return x.free() > 0
+}
+
+// returned notes that a handler has returned.
+func (x *waiter) returned() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.busy--
+}
+
+func (x *waiter) reserve(queue string) bool {
+	if _, ok := x.queues[queue]; !ok {
 		return false
 	}
-	x.reserved = true
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.free() <= x.promised || x.stopped() {
+		return false
+	}
+	x.promised++
 	return true
 }
 
 // wake notes that queue holds a task. It is false when the server can take none now: somebody else should be told.
 func (x *waiter) wake(queue string) bool {
+	i, ok := x.queues[queue]
+	if !ok {
+		return false
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.woken && x.queue != queue {
-		queue = "" // more than one: a whole round
+	if !x.marked[i] {
+		x.marked[i] = true
+		x.marks++
 	}
-	x.woken, x.queue, x.reserved = true, queue, false
 	select {
 	case x.signal <- struct{}{}:
 	default: // one is enough
 	}
-	return x.phase != away
+	return x.free() > 0 || x.waiting
 }
 
-// take returns the wake-up, if any, and forgets it. mu is held.
-func (x *waiter) take() (queue string, woken bool) {
-	queue, woken = x.queue, x.woken
-	x.woken, x.queue, x.reserved = false, "", false
+// isMarked is whether a wake-up named the queue that no look has followed yet.
+func (x *waiter) isMarked(queue int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.marked[queue]
+}
+
+// wait returns true at a wake-up, at once if one came that no look has followed, and false after limit or at the end. A
+// wait that is not over after listenAfter calls listen.
+func (x *waiter) wait(limit time.Duration, listen func()) bool {
+	x.mu.Lock()
+	if x.marks > 0 {
+		x.mu.Unlock()
+		return true
+	}
 	select {
 	case <-x.signal:
 	default:
 	}
-	return queue, woken
-}
-
-// wait returns at a wake-up (at once if one came during the round), after limit, or at the end. armed is called when the
-// wait really begins.
-func (x *waiter) wait(limit time.Duration, armed func()) (queue string, woken bool) {
-	x.mu.Lock()
-	if x.woken {
-		defer x.mu.Unlock()
-		return x.take()
-	}
-	x.phase = waiting
-	x.take()
+	x.waiting = true
 	x.mu.Unlock()
-	armed()
 
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-x.signal:
-	case <-timer.C:
-	case <-x.stop:
+	woken := x.sleep(min(listenAfter, limit))
+	if !woken && !x.stopped() {
+		listen()
+		woken = x.sleep(limit - listenAfter)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.phase = looking
-	return x.take()
+	x.waiting = false
+	return x.marks > 0
+}
+
+// sleep is true when a signal ended it.
+func (x *waiter) sleep(d time.Duration) bool {
+	x.timer.Reset(d)
+	defer x.timer.Stop()
+	select {
+	case <-x.signal:
+		return true
+	case <-x.timer.C:
+	case <-x.stop:
+	}
+	return false
 }
 
 // isWaiting is a hint for the goroutine that pops tokens.
 func (x *waiter) isWaiting() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.phase == waiting
+	return x.waiting
 }
 
 func (x *waiter) stopped() bool {
