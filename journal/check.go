@@ -96,6 +96,9 @@ func CheckCommit(c Commit) error {
 	if err := CheckEvents(c.Events); err != nil {
 		return err
 	}
+	if c.Keep < 0 {
+		return fmt.Errorf("%w: a claim kept for %v", ErrConflict, c.Keep)
+	}
 	t := c.Then
 	park := t.Interaction != nil || t.WaitKind != "" || t.Await != "" || t.Wait != 0
 	end := t.Outcome != nil || t.Failure != nil

@@ -28,9 +28,9 @@ type Steps interface {
 	// after a recorded cancel, and with ErrConflict when another claim has marked the call.
 	Record(ctx context.Context, record Record) (Recorded, error)
 
-	// Commit writes checkpoint Step+1 and everything that belongs to it, and ends the claim. A recorded cancel or pause
-	// takes effect in the same write, after what was committed; a cancel wins over the terminal event. It returns
-	// ErrFenced, ErrLimit when the log is full, ErrState or ErrUnavailable. Tasks of the answer are to be enqueued.
+	// Commit writes checkpoint Step+1 and everything that belongs to it, and ends the claim unless it keeps it. A recorded
+	// cancel or pause takes effect in the same write, after what was committed; a cancel wins over the terminal event. It
+	// returns ErrFenced, ErrLimit when the log is full, ErrState or ErrUnavailable. Tasks of the answer are to be enqueued.
 	Commit(ctx context.Context, commit Commit) (Committed, error)
 
 	// Release ends the claim without advancing: handed back, to be retried later, or suspended. No reclaim is counted. A
@@ -63,7 +63,7 @@ type ClaimRequest struct {
 	KnownMessages int
 }
 
-// Claimed is a granted claim and what the node needs.
+// Claimed is a granted claim and what the node needs. Execution is a part of the row: see Execution.ForNode.
 type Claimed struct {
 	Execution  Execution
 	Fence      Fence
@@ -175,6 +175,9 @@ type Commit struct {
 	Consumed     []execution.RequestID
 	ReadsHistory bool // the next node needs the conversation's history
 	Then         Then
+	// Keep keeps the claim for so long from the commit on, for the next node: same fence, no task, due when it expires. 0
+	// ends it. It is kept only when Then continues and neither cancel nor pause is recorded; the answer says whether it was.
+	Keep time.Duration
 }
 
 // ThenKind is what follows a commit.
@@ -230,5 +233,8 @@ type Committed struct {
 	State    execution.State
 	Sequence execution.Sequence
 	Tasks    []execution.Task
+	// Kept: the claim goes on, for the Keep of the commit from the moment that it was written, which may be long ago when
+	// Replayed.
+	Kept     bool
 	Replayed bool
 }

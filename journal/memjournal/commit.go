@@ -32,9 +32,17 @@ func (s *Store) Commit(ctx context.Context, q journal.Commit) (journal.Committed
 	if err != nil {
 		return journal.Committed{}, fail("commit", q.Execution, err)
 	}
+	kept := q.Keep > 0 && q.Then.Kind == journal.ThenContinue && !r.CancelRequested && !r.PauseRequested
+	claim := r.Claim
 	s.keep(r, q, now)
-	tasks := s.proceed(r, q, kind, now)
-	answer := journal.Committed{Step: r.Step, State: r.State, Sequence: r.LastSequence, Tasks: tasks}
+	var tasks []execution.Task
+	if kept {
+		r.Claim = &journal.Claim{Worker: claim.Worker, Fence: claim.Fence, ExpiresAtMs: now + q.Keep.Milliseconds()}
+		r.place(indexDue, r.Claim.ExpiresAtMs)
+	} else {
+		tasks = s.proceed(r, q, kind, now)
+	}
+	answer := journal.Committed{Step: r.Step, State: r.State, Sequence: r.LastSequence, Tasks: tasks, Kept: kept}
 	r.lastCommit = lastCommit{q.Fence, q.Step, answer}
 	r.touch(now)
 	s.feed.changed(r.ID)
