@@ -91,6 +91,16 @@ type Execution struct {
 	LastSequence execution.Sequence
 }
 
+// ForNode is the part of a claimed row that a node works with; everything else is zero. A claim brings no more, so that it
+// costs the same however great the request is and however often somebody has answered.
+func (e *Execution) ForNode() Execution {
+	return Execution{
+		ID: e.ID, ConversationID: e.ConversationID, Definition: e.Definition, Queue: e.Queue, State: e.State, Node: e.Node,
+		Step: e.Step, Usage: e.Usage, Claim: e.Claim, Wake: e.Wake, Attempts: e.Attempts, Reclaims: e.Reclaims,
+		Active: e.Active, StartedAtMs: e.StartedAtMs, DeadlineAtMs: e.DeadlineAtMs, LastSequence: e.LastSequence,
+	}
+}
+
 // View is what a client sees of the row.
 func (e *Execution) View() execution.View {
 	view := execution.View{

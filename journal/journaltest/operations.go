@@ -125,6 +125,9 @@ func (d *differential) commit(r *run) {
 		Usage: execution.Usage{Requests: int64(d.count)}, ReadsHistory: d.rarely(2, "history"), Then: d.then(),
 		Events: d.events(),
 	}
+	if d.rarely(2, "kept") {
+		q.Keep = 5 * time.Second
+	}
 	if d.rarely(12, "wrong step") {
 		q.Step += one(d, "by", execution.Step(1), ^execution.Step(0))
 	}

@@ -126,8 +126,9 @@ func (s *Store) grant(r *row, q journal.ClaimRequest, nowMs int64) {
 
 // claimed is what the node needs.
 func (s *Store) claimed(r *row, q journal.ClaimRequest, nowMs int64) journal.Claimed {
+	row := r.snapshot()
 	c := journal.Claimed{
-		Execution: r.snapshot(), Fence: r.Claim.Fence, Reclaimed: r.reclaimed, NowMs: nowMs,
+		Execution: row.ForNode(), Fence: r.Claim.Fence, Reclaimed: r.reclaimed, NowMs: nowMs,
 		Checkpoint: slices.Clone(r.checkpoints[len(r.checkpoints)-1]),
 		Ledger:     r.entries(r.batch),
 	}

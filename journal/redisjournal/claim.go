@@ -11,12 +11,6 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// The places in the quarantine's texts that the claim script fills.
-const (
-	nodePlace    = "@NODE@"
-	workersPlace = "@WORKERS@"
-)
-
 // Claim grants the right to run the next node. See journal.Steps.
 func (s *Store) Claim(ctx context.Context, request journal.ClaimRequest) (journal.Claimed, error) {
 	claimed, err := s.claim(ctx, request)
@@ -36,11 +30,7 @@ func (s *Store) claim(ctx context.Context, request journal.ClaimRequest) (journa
 	if s.memory.above(ctx, s.keys.row(request.Execution), claimCeiling) {
 		return journal.Claimed{}, &journal.ClaimRefused{Reason: journal.ClaimOverloaded, RetryAfter: memorySampleInterval}
 	}
-	args, err := claimArguments(request)
-	if err != nil {
-		return journal.Claimed{}, err
-	}
-	r, err := newReply(s.run(ctx, s.scripts.claim, request.Execution, args...))
+	r, err := newReply(s.run(ctx, s.scripts.claim, request.Execution, claimArguments(request)...))
 	if err != nil {
 		return journal.Claimed{}, err
 	}
@@ -58,42 +48,86 @@ func (s *Store) claim(ctx context.Context, request journal.ClaimRequest) (journa
 	return decodeClaimed(r)
 }
 
-func claimArguments(request journal.ClaimRequest) ([]any, error) {
+func claimArguments(request journal.ClaimRequest) []any {
 	step := ""
 	if request.Step != nil {
 		step = strconv.FormatUint(uint64(*request.Step), 10)
 	}
-	var e encoder
-	quarantine := journal.QuarantineSuspension(nodePlace, []journal.WorkerID{workersPlace})
-	args := []any{
+	return []any{
 		step, string(request.Worker), request.Nonce, request.TTL.Milliseconds(), request.MaxReclaims,
-		max(0, request.KnownMessages), allowed(journal.MoveClaim), e.event(execution.ExecutionStarted{}),
-		e.event(journal.ReclaimedWarning()), quarantine.Detail, e.event(journal.SuspendedEvent(quarantine)),
-		journal.ClaimHistoryBytes,
+		max(0, request.KnownMessages), allowed(journal.MoveClaim),
 	}
-	return args, e.err
 }
+
+// What claim.lua returns of a granted claim, behind "granted".
+const (
+	claimedFence = iota + 1
+	claimedReclaimed
+	claimedNow
+	claimedRow
+	claimedSequence
+	claimedWorker
+	claimedExpiry
+	claimedCheckpoint
+	claimedCalls
+	claimedLedger
+	claimedInbox
+	claimedMessages
+	claimedLength
+)
 
 func decodeClaimed(r *reply) (journal.Claimed, error) {
 	claimed := journal.Claimed{
-		Fence: journal.Fence(r.text(1)), Reclaimed: r.flag(2), NowMs: r.number(3), Execution: r.row(4),
-		Checkpoint: []byte(r.text(5)),
+		Fence: journal.Fence(r.text(claimedFence)), Reclaimed: r.text(claimedReclaimed) != "", NowMs: r.number(claimedNow),
+		Execution: r.claimedRow(), Checkpoint: []byte(r.text(claimedCheckpoint)),
 	}
 	var calls []execution.CallID
-	for _, call := range r.texts(6) {
-		calls = append(calls, execution.CallID(call))
+	for _, call := range r.list(claimedCalls) {
+		name, _ := call.(string)
+		calls = append(calls, execution.CallID(name))
 	}
-	claimed.Ledger = r.ledger(7, calls)
-	for request, payload := range r.pairs(8) {
+	claimed.Ledger = r.ledger(claimedLedger, calls)
+	inbox := r.texts(claimedInbox)
+	for i := 0; i+1 < len(inbox); i += 2 {
 		claimed.Inbox = append(claimed.Inbox, journal.InboxEntry{
-			RequestID: execution.RequestID(request), Payload: []byte(payload),
+			RequestID: execution.RequestID(inbox[i]), Payload: []byte(inbox[i+1]),
 		})
 	}
 	slices.SortFunc(claimed.Inbox, func(a, b journal.InboxEntry) int {
 		return strings.Compare(string(a.RequestID), string(b.RequestID))
 	})
-	if r.has(9) {
-		claimed.Messages, claimed.HistoryLength = r.blobs(9), int(r.number(10))
+	if r.has(claimedMessages) {
+		claimed.Messages, claimed.HistoryLength = r.blobs(claimedMessages), int(r.number(claimedLength))
 	}
 	return claimed, r.err
+}
+
+// claimedRow reads the part of the row that comes with a claim, in the order in which the script lists it.
+func (r *reply) claimedRow() journal.Execution {
+	fields := &reply{items: r.list(claimedRow)}
+	row := journal.Execution{
+		ID:             execution.ID(fields.text(0)),
+		ConversationID: execution.ConversationID(fields.text(1)),
+		Definition:     fields.text(2),
+		Queue:          fields.text(3),
+		State:          execution.State(fields.text(4)),
+		Node:           fields.text(5),
+		Step:           execution.Step(fields.count(6)),
+		Usage:          fields.usage(7),
+		Wake:           execution.Wake(fields.count(8)),
+		Attempts:       int(fields.count(9)),
+		Reclaims:       int(fields.count(10)),
+		Active:         true,
+		StartedAtMs:    int64(fields.count(11)),
+		DeadlineAtMs:   int64(fields.count(12)),
+		LastSequence:   execution.Sequence(r.number(claimedSequence)),
+		Claim: &journal.Claim{
+			Worker: journal.WorkerID(r.text(claimedWorker)), Fence: journal.Fence(r.text(claimedFence)),
+			ExpiresAtMs: r.number(claimedExpiry),
+		},
+	}
+	if fields.err != nil && r.err == nil {
+		r.err = fields.err
+	}
+	return row
 }

@@ -3,8 +3,10 @@ package redisjournal
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -12,18 +14,6 @@ import (
 
 // rowVersion is the v field of rows: the version of their shape.
 const rowVersion = "1"
-
-// systemPayloads are events that scripts write on their own.
-type systemPayloads struct{ canceled, paused string }
-
-func encodeSystemPayloads() (systemPayloads, error) {
-	var e encoder
-	payloads := systemPayloads{
-		canceled: e.event(execution.ExecutionCanceled{}),
-		paused:   e.event(journal.SuspendedEvent(journal.PausedSuspension())),
-	}
-	return payloads, e.err
-}
 
 // encoder turns values into what is stored; the first failure is kept.
 type encoder struct{ err error }
@@ -40,11 +30,36 @@ func (e *encoder) blob(value any) string {
 	return string(encoded)
 }
 
+// usage is the stored form of a usage, empty for none.
 func (e *encoder) usage(usage *execution.Usage) string {
 	if usage == nil {
 		return ""
 	}
-	return e.blob(usage)
+	return encodeUsage(*usage)
+}
+
+// encodeUsage writes the counts in the order of the struct, with a space between them.
+func encodeUsage(u execution.Usage) string {
+	text := make([]byte, 0, 64)
+	for _, count := range []int64{
+		u.Requests, u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.OutputTokens, u.TotalTokens, u.ToolCalls,
+	} {
+		text = append(strconv.AppendInt(text, count, 10), ' ')
+	}
+	return string(text[:len(text)-1])
+}
+
+func decodeUsage(text string) (u execution.Usage, err error) {
+	for _, count := range []*int64{
+		&u.Requests, &u.InputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.TotalTokens, &u.ToolCalls,
+	} {
+		word, rest, _ := strings.Cut(text, " ")
+		if *count, err = strconv.ParseInt(word, 10, 64); err != nil {
+			return u, fmt.Errorf("%w: usage: %w", errEncoding, err)
+		}
+		text = rest
+	}
+	return u, nil
 }
 
 func (e *encoder) note(err error) {
@@ -54,7 +69,16 @@ func (e *encoder) note(err error) {
 }
 
 // allowed lists the states in which a move is allowed, as scripts take them.
-func allowed(move journal.Move) string { return states(journal.Allowed(move)) }
+func allowed(move journal.Move) string { return allowedStates()[move] }
+
+// allowedStates is the state table as scripts take it, worked out once.
+var allowedStates = sync.OnceValue(func() map[journal.Move]string {
+	texts := make(map[journal.Move]string)
+	for _, rule := range journal.StateTable() {
+		texts[rule.Move] = states(rule.From)
+	}
+	return texts
+})
 
 func states(list []execution.State) string {
 	texts := make([]string, len(list))
@@ -131,9 +155,10 @@ func (d *decoder) note(name string, err error) {
 	}
 }
 
-// decodeRow reads fields, last sequence and receipts.
+// decodeRow reads fields, last sequence, receipts and the blobs of a row that has ended.
 func decodeRow(r *reply) (journal.Execution, error) {
 	d := &decoder{fields: r.pairs(0)}
+	maps.Copy(d.fields, r.pairs(3))
 	row := journal.Execution{
 		ID:              execution.ID(d.text("id")),
 		ConversationID:  execution.ConversationID(d.text("conversation")),
@@ -162,7 +187,9 @@ func decodeRow(r *reply) (journal.Execution, error) {
 		LastSequence:    execution.Sequence(r.number(1)),
 	}
 	d.blob("request", &row.Request)
-	d.blob("usage", &row.Usage)
+	var err error
+	row.Usage, err = decodeUsage(d.text("usage"))
+	d.note("usage", err)
 	d.parts(&row)
 	row.InputReceipts = d.receipts(r.pairs(2))
 	if r.err != nil {

@@ -26,13 +26,14 @@ func (s *Store) commit(ctx context.Context, commit journal.Commit) (journal.Comm
 	then := e.then(commit.Then)
 	args := []any{
 		string(commit.Fence), strconv.FormatUint(uint64(commit.Step), 10), allowed(then.move), string(commit.Then.Kind),
-		commit.Node, commit.Checkpoint, e.blob(commit.Usage), bit(commit.ReadsHistory),
+		commit.Node, commit.Checkpoint, encodeUsage(commit.Usage), bit(commit.ReadsHistory),
 	}
 	args = append(args, then.question.arguments()...)
 	args = append(args,
 		string(then.await), commit.Then.Wait.Milliseconds(), string(commit.Then.Suspension.Reason),
 		commit.Then.Suspension.Detail, string(then.state), then.field, then.blob, then.event,
-		fmt.Sprint(len(commit.Messages), len(commit.Plan), len(commit.Batch), len(commit.Events), len(commit.Consumed)))
+		fmt.Sprint(len(commit.Messages), len(commit.Plan), len(commit.Batch), len(commit.Events), len(commit.Consumed)),
+		commit.Keep.Milliseconds())
 	args = append(args, e.lists(commit)...)
 	if e.err != nil {
 		return journal.Committed{}, e.err

@@ -30,9 +30,12 @@ const (
 // partition is the beginning of every key of partition p.
 func (k keyspace) partition(p execution.Partition) string { return k.prefix + ":{" + p.Tag() + "}:" }
 
+// rowMark stands between the beginning of a row's key and its id.
+const rowMark = "x:"
+
 // row is a hash: the execution's scalars as fields, payloads as opaque values.
 func (k keyspace) row(id execution.ID) string {
-	return k.partition(id.Partition()) + "x:" + string(id)
+	return k.partition(id.Partition()) + rowMark + string(id)
 }
 
 // events is a list, index = sequence - 1, of "<ms> <payload>".
@@ -66,7 +69,7 @@ func (k keyspace) member(p execution.Partition, member string) string {
 	if strings.HasPrefix(member, keyMemberPrefix) {
 		return k.partition(p) + member
 	}
-	return k.partition(p) + "x:" + member
+	return k.partition(p) + rowMark + member
 }
 
 // lock is a string: until when (ms) a partition that was swept to the end is left alone.
@@ -113,10 +116,12 @@ func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":req
 
 // execution lists an execution's keys as scripts get them.
 func (k keyspace) execution(id execution.ID) []string {
-	p := id.Partition()
+	row := k.row(id)
+	partition := row[:len(row)-len(rowMark)-len(id)]
 	return []string{
-		keyRow: k.row(id), keyEvents: k.events(id), keyCheckpoints: k.checkpoints(id), keyTools: k.tools(id),
-		keyInbox: k.inbox(id), keyReceipts: k.receipts(id), keyDue: k.due(p), keyHandoff: k.handoff(p), keyPurge: k.purge(p),
+		keyRow: row, keyEvents: row + ":events", keyCheckpoints: row + ":checkpoints", keyTools: row + ":tools",
+		keyInbox: row + ":inbox", keyReceipts: row + ":receipts", keyDue: partition + "due", keyHandoff: partition + "handoff",
+		keyPurge: partition + "purge",
 	}
 }
 

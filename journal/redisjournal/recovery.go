@@ -57,7 +57,7 @@ func (s *Store) sweepCall(p execution.Partition, limit int) invocation {
 	args := []any{max(0, limit), max(0, s.cfg.SweepLock.Milliseconds()), states(execution.States())}
 	return invocation{
 		keys: []string{s.keys.due(p), s.keys.handoff(p), s.keys.purge(p), s.keys.lock(p)},
-		args: append(args, s.tail()...),
+		args: append(args, s.now()),
 	}
 }
 
@@ -241,7 +241,7 @@ func (s *Store) candidates(ctx context.Context, limit int) ([]candidate, error) 
 		p := execution.Partition(i)
 		calls[i] = invocation{
 			keys: []string{s.keys.due(p), s.keys.handoff(p), s.keys.purge(p), s.keys.cleanup(p)},
-			args: append([]any{limit, max(limit, recoverableScan)}, s.tail()...),
+			args: []any{limit, max(limit, recoverableScan), s.now()},
 		}
 	}
 	commands, err := s.pipeline(ctx, s.scripts.recoverable, calls)

@@ -3,6 +3,8 @@ package redisjournal
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,7 +29,7 @@ func (s *Store) RenewAll(ctx context.Context, holds []journal.Hold, ttl time.Dur
 			continue
 		}
 		asked = append(asked, i)
-		calls = append(calls, invocation{s.keys.execution(hold.Execution), append(s.renewArguments(hold, ttl), s.tail()...)})
+		calls = append(calls, invocation{s.keys.execution(hold.Execution), append(s.renewArguments(hold, ttl), s.now())})
 	}
 	if len(calls) == 0 {
 		return answers
@@ -57,11 +59,14 @@ func (s *Store) renewArguments(hold journal.Hold, ttl time.Duration) []any {
 }
 
 func decodeRenewed(answer any) (journal.Renewed, error) {
-	var canceled, paused, left int64
-	if _, err := fmt.Sscan(fmt.Sprint(answer), &canceled, &paused, &left); err != nil {
+	words, _ := answer.(string)
+	canceled, words, _ := strings.Cut(words, " ")
+	paused, last, _ := strings.Cut(words, " ")
+	left, err := strconv.ParseInt(last, 10, 64)
+	if err != nil {
 		return journal.Renewed{}, fmt.Errorf("%w: answer %q: %w", errEncoding, answer, err)
 	}
 	return journal.Renewed{
-		CancelRequested: canceled == 1, PauseRequested: paused == 1, TTL: time.Duration(left) * time.Millisecond,
+		CancelRequested: canceled == "1", PauseRequested: paused == "1", TTL: time.Duration(left) * time.Millisecond,
 	}, nil
 }

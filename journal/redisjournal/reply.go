@@ -1,6 +1,7 @@
 package redisjournal
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,6 +54,27 @@ func (r *reply) number(i int) int64 {
 		r.fail(i, "number")
 	}
 	return value
+}
+
+// count is a number that is not negative; empty is zero.
+func (r *reply) count(i int) uint64 {
+	text := r.text(i)
+	if text == "" {
+		return 0
+	}
+	value, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		r.fail(i, "number")
+	}
+	return value
+}
+
+func (r *reply) usage(i int) execution.Usage {
+	usage, err := decodeUsage(r.text(i))
+	if err != nil {
+		r.fail(i, "usage")
+	}
+	return usage
 }
 
 func (r *reply) list(i int) []any {
@@ -201,12 +223,15 @@ func decodeEvent(entry string, sequence execution.Sequence) (execution.Event, er
 	return execution.Event{Sequence: sequence, OccurredAtMs: ms, Payload: decoded}, nil
 }
 
-// decodeCommitted reads "<step> <state> <sequence>\n<tasks>".
+// decodeCommitted reads "<step> <state> <sequence>[ kept]\n<tasks>".
 func decodeCommitted(answer string, replayed bool) (journal.Committed, error) {
 	head, lines, _ := strings.Cut(answer, "\n")
-	var step, sequence uint64
-	var state string
-	if _, err := fmt.Sscanf(head, "%d %s %d", &step, &state, &sequence); err != nil {
+	head, kept := strings.CutSuffix(head, " kept")
+	first, rest, _ := strings.Cut(head, " ")
+	state, last, _ := strings.Cut(rest, " ")
+	step, failed := strconv.ParseUint(first, 10, 64)
+	sequence, err := strconv.ParseUint(last, 10, 64)
+	if err = errors.Join(failed, err); err != nil {
 		return journal.Committed{}, fmt.Errorf("%w: answer %q: %w", errEncoding, head, err)
 	}
 	tasks, err := decodeTasks(lines)
@@ -215,6 +240,6 @@ func decodeCommitted(answer string, replayed bool) (journal.Committed, error) {
 	}
 	return journal.Committed{
 		Step: execution.Step(step), State: execution.State(state), Sequence: execution.Sequence(sequence),
-		Tasks: tasks, Replayed: replayed,
+		Tasks: tasks, Kept: kept, Replayed: replayed,
 	}, nil
 }

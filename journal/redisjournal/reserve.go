@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -81,7 +80,7 @@ func (s *Store) reserveHeld(ctx context.Context, n journal.NewExecution, holder 
 	if err != nil {
 		return journal.Reservation{}, err
 	}
-	return journal.Reservation{Execution: row, Tasks: r.tasks(3)}, r.err
+	return journal.Reservation{Execution: row, Tasks: r.tasks(4)}, r.err
 }
 
 // reserveRow runs the row's script. In mode look it answers without an execution when nothing stands in the way.
@@ -127,7 +126,7 @@ func (e *encoder) newRow(n journal.NewExecution) []any {
 	return []any{
 		"v", rowVersion, "conversation", string(n.ConversationID), "agent", n.Request.Agent, "definition", n.Definition,
 		"request", e.blob(n.Request), "priority", string(priority), "queue", n.BaseQueue(), "node", n.Node,
-		"usage", e.blob(execution.Usage{}), "deadlineMs", strconv.FormatInt(n.Deadline.Milliseconds(), 10),
+		"usage", encodeUsage(execution.Usage{}), "deadlineMs", optional(n.Deadline.Milliseconds()),
 		"callerIndex", callerSuffix(n.Caller),
 	}
 }

@@ -11,24 +11,25 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// script is one operation: the shared prefix lib.lua and its own file. Run sends its digest and falls back to the source.
+// script is one operation: what all scripts share, and its own file. Run sends its digest and falls back to the source.
 type script struct {
 	name string
 	*redis.Script
 	source string
 }
 
-func load(name string) *script {
-	lib, err := sources.ReadFile("lua/lib.lua")
-	if err != nil {
-		panic(err) // embedded at build time
-	}
-	body, err := sources.ReadFile("lua/" + name + ".lua")
-	if err != nil {
-		panic(err) // embedded at build time
-	}
-	source := string(lib) + string(body)
+// load assembles a script: the constants, lib.lua, moves.lua as the body of its last function, and the script's own file.
+func load(constants, name string) *script {
+	source := constants + file("lib") + "local function moves()\n" + file("moves") + "end\n" + file(name)
 	return &script{name: name, Script: redis.NewScript(source), source: source}
+}
+
+func file(name string) string {
+	text, err := sources.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	return string(text)
 }
 
 // invocation is one script of a pipeline.

@@ -10,7 +10,8 @@ type scripts struct {
 	get, events, read, ledger                                      *script
 }
 
-func loadScripts() scripts {
+func loadScripts(constants string) scripts {
+	load := func(name string) *script { return load(constants, name) }
 	return scripts{
 		reserve: load("reserve"), reserveKey: load("reserve_key"), claim: load("claim"), renew: load("renew"),
 		record: load("record"), commit: load("commit"), release: load("release"), input: load("input"),

@@ -45,14 +45,12 @@ func (c Config) withDefaults() (Config, error) {
 
 // Store is a journal.Store on Redis. It is safe for concurrent use. Close it to end its subscriptions.
 type Store struct {
-	rdb      redis.UniversalClient
-	cfg      Config
-	keys     keyspace
-	settings string // the durations and bounds every script needs, in the order that lib.lua reads them
-	payloads systemPayloads
-	scripts  scripts
-	memory   *memoryGuard
-	feed     *feed
+	rdb     redis.UniversalClient
+	cfg     Config
+	keys    keyspace
+	scripts scripts
+	memory  *memoryGuard
+	feed    *feed
 }
 
 // New makes a Store. It sends nothing to Redis. The caller keeps the client and closes it after the Store.
@@ -64,15 +62,14 @@ func New(rdb redis.UniversalClient, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := encodeSystemPayloads()
+	constants, err := prelude(cfg)
 	if err != nil {
 		return nil, err
 	}
 	keys := keyspace{prefix: cfg.Prefix}
 	return &Store{
-		rdb: rdb, cfg: cfg, keys: keys, settings: settings(cfg), payloads: payloads,
-		scripts: loadScripts(),
-		memory:  newMemoryGuard(rdb), feed: newFeed(rdb, keys, cfg.Logger),
+		rdb: rdb, cfg: cfg, keys: keys, scripts: loadScripts(constants),
+		memory: newMemoryGuard(rdb), feed: newFeed(rdb, keys, cfg.Logger),
 	}, nil
 }
 
@@ -80,14 +77,6 @@ func New(rdb redis.UniversalClient, cfg Config) (*Store, error) {
 func (s *Store) Close() error { return s.feed.close() }
 
 var _ journal.Store = (*Store)(nil)
-
-// settings is what lib.lua's tail() reads: milliseconds, counts and the names of queues.
-func settings(cfg Config) string {
-	return fmt.Sprint(
-		cfg.HandoffGrace.Milliseconds(), cfg.Retention.Milliseconds(), cfg.CleanupTimeout.Milliseconds(),
-		cfg.CancelGrace.Milliseconds(), cfg.LookAgain.Milliseconds(), cfg.MaxEvents, cfg.MaxWaiting,
-	) + " " + execution.SuspectQueue + " " + execution.NewSuffix
-}
 
 // now is the clock override that every script takes as its last argument; empty means the clock of Redis.
 func (s *Store) now() string {
@@ -109,10 +98,5 @@ func (s *Store) runKeys(ctx context.Context, script *script, keys []string, args
 	if err := ctx.Err(); err != nil {
 		return nil, err // go-redis may still write on a context that has ended
 	}
-	return script.Run(ctx, s.rdb, keys, append(args, s.tail()...)...).Result()
-}
-
-// tail is the part of the arguments that lib.lua's tail() binds.
-func (s *Store) tail() []any {
-	return []any{s.payloads.canceled, s.payloads.paused, s.settings, s.now()}
+	return script.Run(ctx, s.rdb, keys, append(args, s.now())...).Result()
 }

@@ -21,16 +21,15 @@ func openRedis(t *testing.T, cfg journal.Config) journaltest.Harness {
 	t.Helper()
 	rdb := redistest.Shared(t).Client(t)
 	admin := redistest.Shared(t).Client(t)
-	lose := &losing{last: completes}
+	lose := &losing{}
 	rdb.AddHook(lose)
 	return harness(t, rdb, admin, lose, cfg)
 }
 
 // completes reports whether the command is the last one of its call: not a look, nor a key that comes or goes before its row.
-func completes(command redis.Cmder) bool {
-	scripts := loadScripts()
+func (s *Store) completes(command redis.Cmder) bool {
 	args := command.Args()
-	if len(args) > 1 && (args[1] == scripts.reserveKey.Hash() || args[1] == scripts.purgeKey.Hash()) {
+	if len(args) > 1 && (args[1] == s.scripts.reserveKey.Hash() || args[1] == s.scripts.purgeKey.Hash()) {
 		return false
 	}
 	return !slices.Contains(args, any("look"))
@@ -42,6 +41,7 @@ func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.C
 	store, err := New(rdb, Config{Config: cfg, Prefix: prefix})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	lose.last = store.completes
 	return journaltest.Harness{
 		Store: store,
 		Dump:  func() map[string]string { return dump(t, admin, prefix) },

@@ -10,6 +10,7 @@ local fence, operation, states, request, interaction, expires, on_expiry, kind, 
   unpack(ARGV, 1, 11)
 local x = open(tail())
 local row = x.row
+local m = moves()
 
 local function reply(replayed, sequence)
   return { replayed, sequence, redis.call('LINDEX', x.events, number(sequence) - 1), whole(x), '' }
@@ -21,12 +22,12 @@ local refusal = hold(x, fence, operation)
 if refusal then return refusal end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
 if row.cancelAtMs ~= '' or row.pauseAtMs ~= '' then return refuse('STATE', 'a cancel or a pause is recorded') end
-refusal = asked(x, request, {})
+refusal = m.asked(x, request, {})
 if refusal then return refusal end
 if not room(x, 1) then return refuse('LIMIT', 'events') end
 
 let_go(x)
-ask(x, request, interaction, expires, on_expiry, kind, expired, received, payload)
+m.ask(x, request, interaction, expires, on_expiry, kind, expired, received, payload)
 local sequence = text(redis.call('LLEN', x.events) + 1)
 remember(x, fence, operation, 'begin interaction', sequence)
 touch(x)

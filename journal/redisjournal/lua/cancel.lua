@@ -8,6 +8,7 @@ local states, terminal, requested_event = unpack(ARGV, 1, 3)
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if contains(terminal, row.state) then return { '0', '0', whole(x), '' } end
@@ -16,13 +17,13 @@ if live(x) then
   if row.cancelAtMs ~= '' then return { '0', '1', whole(x), '' } end
   put(x, 'cancelAtMs', text(x.now))
   event(x, requested_event)
-  x.channels[1] = x.prefix .. ':requests:' .. row.worker
+  x.channel = prefix(x) .. ':requests:' .. row.worker
   touch(x)
   save(x)
   return { '1', '1', whole(x), '' }
 end
-take(x)
-finish(x, 'canceled', t.canceled)
+m.take(x)
+m.finish(x, 'canceled', CANCELED_EVENT)
 touch(x)
 save(x)
 return { '1', '0', whole(x), tasks(x) }

@@ -8,6 +8,7 @@ local lease, states = unpack(ARGV, 1, 2)
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
@@ -16,10 +17,10 @@ if row.delegationClean ~= '' then return { '0', '0', whole(x), '' } end
 
 put(x, 'delegationClean', '1')
 if row.state == 'finalizing' and row.finalState ~= '' then
-  take(x)
-  finish(x, row.finalState, row.finalEvent)
+  m.take(x)
+  m.finish(x, row.finalState, row.finalEvent)
 elseif row.state ~= 'finalizing' then
-  later(x, 'ZREM', x.partition .. 'cleanup', row.id)
+  later(x, 'ZREM', partition(x) .. 'cleanup', row.id)
 end
 touch(x)
 save(x)

@@ -7,6 +7,7 @@
 local fence, operation, states, request = unpack(ARGV, 1, 4)
 local x = open(tail())
 local row = x.row
+local m = moves()
 
 if repeated(x, fence, operation, 'complete interaction') then return whole(x) end
 local refusal = hold(x, fence, operation)
@@ -20,7 +21,7 @@ if is_open and not answered or not is_open and not receipt then
 end
 
 if is_open then
-  clear_interaction(x)
+  m.clear_interaction(x)
   later(x, 'HDEL', x.inbox, request)
   touch(x)
 end

@@ -12,12 +12,13 @@ local expired_reason, expired_detail, expired_event, cleanup_warning = unpack(AR
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
-if not x.exists or not due_entry(x, index, at) or action(x, index) ~= 'expire' then return { '0', '', '' } end
+if not x.exists or not m.due_entry(x, index, at) or m.action(x, index) ~= 'expire' then return { '0', '', '' } end
 
 local function fail(blob, payload)
   put(x, 'failure', blob)
-  finish(x, 'failed', payload)
+  m.finish(x, 'failed', payload)
 end
 
 local function passed(ms) return ms > 0 and ms <= x.now end
@@ -31,26 +32,26 @@ elseif row.state == 'waiting_for_input' and passed(number(row.interactionExpires
   elseif row.interactionOnExpiry == 'suspend' then
     put(x, 'interactionExpiresAtMs', '') -- whoever resumes it has all the time
     put(x, 'waitUntilMs', '')
-    suspend(x, expired_reason, expired_detail, expired_event)
+    m.suspend(x, expired_reason, expired_detail, expired_event)
   else
     event(x, row.interactionReceived)
-    answer_interaction(x, row.interactionExpired)
+    m.answer_interaction(x, row.interactionExpired)
   end
-elseif row.state == 'suspended' and number(row.restAtMs) + t.retention <= x.now then
+elseif row.state == 'suspended' and number(row.restAtMs) + RETENTION <= x.now then
   fail(suspension_blob, suspension_event)
-elseif row.state == 'finalizing' and number(row.restAtMs) + t.cleanup <= x.now then
-  take(x)
+elseif row.state == 'finalizing' and number(row.restAtMs) + CLEANUP <= x.now then
+  m.take(x)
   event(x, cleanup_warning)
   if row.finalState ~= '' then
-    finish(x, row.finalState, row.finalEvent)
+    m.finish(x, row.finalState, row.finalEvent)
   elseif row.cancelAtMs ~= '' then
-    finish(x, 'canceled', t.canceled)
+    m.finish(x, 'canceled', CANCELED_EVENT)
   else
     fail(unfinished_blob, unfinished_event)
   end
 else
   acted = false
-  rest(x)
+  m.rest(x)
 end
 if acted then touch(x) end
 save(x)

@@ -9,6 +9,7 @@ local fence, operation, name, expected, states, next_state, result, value, paylo
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
 local function reply(replayed, sequence, lines)
   return { replayed, sequence, redis.call('LINDEX', x.events, number(sequence) - 1), whole(x), lines }
@@ -29,7 +30,7 @@ if next_state == 'running' then
   event(x, payload)
 else
   if result ~= '' then put(x, result, value) end
-  finish(x, next_state, payload)
+  m.finish(x, next_state, payload)
 end
 touch(x)
 local sequence = text(redis.call('LLEN', x.events) + 1)

@@ -8,6 +8,7 @@ local operation, request, response, receipt, states, received_event = unpack(ARG
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
 local function reply(replayed, sequence, lines)
   return { replayed, sequence, redis.call('LINDEX', x.events, number(sequence) - 1), whole(x), lines }
@@ -27,7 +28,7 @@ end
 event(x, received_event)
 local sequence = text(redis.call('LLEN', x.events) + 1)
 later(x, 'HSET', x.receipts, 'operation:' .. operation, sequence .. ' ' .. receipt, 'request:' .. request, operation)
-answer_interaction(x, response)
+m.answer_interaction(x, response)
 touch(x)
 save(x)
 return reply('0', sequence, tasks(x))

@@ -8,6 +8,7 @@ local states = ARGV[1]
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if row.state == 'suspended' then return { '0', '0', whole(x), '' } end
@@ -15,16 +16,16 @@ if not contains(states, row.state) then return refuse('STATE', row.state) end
 if live(x) then
   if row.pauseAtMs ~= '' then return { '0', '1', whole(x), '' } end
   put(x, 'pauseAtMs', text(x.now))
-  x.channels[1] = x.prefix .. ':requests:' .. row.worker
+  x.channel = prefix(x) .. ':requests:' .. row.worker
   touch(x)
   save(x)
   return { '1', '1', whole(x), '' }
 end
-take(x)
+m.take(x)
 if row.cancelAtMs ~= '' then
-  finish(x, 'canceled', t.canceled)
+  m.finish(x, 'canceled', CANCELED_EVENT)
 else
-  suspend(x, 'paused', '', t.paused)
+  m.suspend(x, 'paused', '', PAUSED_EVENT)
 end
 touch(x)
 save(x)

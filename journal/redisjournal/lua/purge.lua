@@ -8,7 +8,8 @@
 local index, at, states, key_gone = unpack(ARGV, 1, 4)
 local x = open(tail())
 local row = x.row
-if not x.exists or not due_entry(x, index, at) or not contains(states, row.state) then return { '0' } end
+local m = moves()
+if not x.exists or not m.due_entry(x, index, at) or not contains(states, row.state) then return { '0' } end
 local key = redis.call('HGET', x.key, 'idempotencyKey') or ''
 if key ~= '' and row.keyMember == '' and key_gone == '' then return { 'key', row.tenant, row.subject, key } end
 local talk = conversation(x)
@@ -17,13 +18,13 @@ local left = number(redis.call('HGET', talk, 'executions'))
 redis.call('ZREM', x.purge, row.id)
 redis.call('ZREM', x.due, row.id)
 redis.call('ZREM', x.handoff, row.id)
-redis.call('ZREM', x.partition .. 'cleanup', row.id)
-redis.call('ZREM', x.partition .. row.callerIndex, row.id)
-if row.keyMember ~= '' then redis.call('UNLINK', x.partition .. row.keyMember) end
+redis.call('ZREM', partition(x) .. 'cleanup', row.id)
+redis.call('ZREM', partition(x) .. row.callerIndex, row.id)
+if row.keyMember ~= '' then redis.call('UNLINK', partition(x) .. row.keyMember) end
 if left <= 1 then
   redis.call('UNLINK', talk, talk .. ':messages', talk .. ':waiting')
 else
   redis.call('HINCRBY', talk, 'executions', -1)
 end
-redis.call('UNLINK', x.key, x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
+redis.call('UNLINK', x.key, x.key .. ':blobs', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
 return { '1' }

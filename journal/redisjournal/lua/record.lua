@@ -10,7 +10,7 @@
 --   is written however full the log is: each call is told of once, so that its plan bounds it.
 local fence, states, kind, usage, calls_count, events_count = unpack(ARGV, 1, 6)
 local t = tail()
-local x = open(t)
+local x = open(t, { 'id', 'state', 'version', 'runnableAtMs', 'fence', 'cancelAtMs' })
 local row = x.row
 
 local refusal = guard(x, fence)
@@ -64,5 +64,5 @@ end
 for _, payload in ipairs(events) do event(x, payload) end
 if usage ~= '' then put(x, 'usage', usage) end
 if kind == 'done' then touch(x) end
-save(x)
+save(x, kind ~= 'done' and #events == 0)
 return recorded('0')

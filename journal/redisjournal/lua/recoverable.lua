@@ -8,12 +8,13 @@
 local limit, bound = unpack(ARGV, 1, 2)
 local t = tail()
 local partition = string.match(KEYS[1], '^(.*:)due$')
-local x = { tail = t, due = KEYS[1], handoff = KEYS[2], purge = KEYS[3], partition = partition, prefix = '' }
+local x = { tail = t, due = KEYS[1], handoff = KEYS[2], purge = KEYS[3] }
+local m = moves()
 local found, listed = {}, {}
 
 local function takes(member)
   if redis.call('TYPE', partition .. 'x:' .. member)['ok'] ~= 'hash' then return false end
-  local y = sibling(x, member)
+  local y = m.sibling(x, member)
   local row = y.row
   if row.state == 'finalizing' then return not live(y) end
   if row.state == 'queued' or row.state == 'running' then

@@ -9,8 +9,12 @@
 local fence, operation, states, kind, usage, after, retry_head, retry_middle, retry_end = unpack(ARGV, 1, 9)
 local reason, detail, suspended_event, unsent_count = unpack(ARGV, 10, 13)
 local t = tail()
-local x = open(t)
+local x = open(t, {
+  'id', 'state', 'step', 'version', 'runnableAtMs', 'fence', 'cancelAtMs', 'pauseAtMs', 'operationFence', 'operation',
+  'operationAnswer', 'attempts', 'reclaims', 'wake', 'queue', 'taskQueue', 'startedAtMs', 'waitKind',
+})
 local row = x.row
+local m = moves()
 
 local answer = repeated(x, fence, operation, 'release')
 if answer then return { '1', answer } end
@@ -26,9 +30,9 @@ end
 if usage ~= '' then put(x, 'usage', usage) end
 let_go(x)
 if row.cancelAtMs ~= '' then
-  finish(x, 'canceled', t.canceled)
+  m.finish(x, 'canceled', CANCELED_EVENT)
 elseif kind == 'suspend' then
-  suspend(x, reason, detail, suspended_event)
+  m.suspend(x, reason, detail, suspended_event)
 else
   if kind == 'retry' then
     local at = text(x.now + number(after))
@@ -37,16 +41,16 @@ else
     put(x, 'waitKind', 'retry')
     put(x, 'waitUntilMs', at)
     event(x, retry_head .. row.attempts .. retry_middle .. at .. retry_end)
-    rest(x)
+    m.rest(x)
   end
   if row.pauseAtMs ~= '' then
-    suspend(x, 'paused', '', t.paused)
+    m.suspend(x, 'paused', '', PAUSED_EVENT)
   elseif kind == 'back' then
-    runnable(x, t.grace)
+    runnable(x, GRACE)
   end
 end
 touch(x)
-local sequence = text(redis.call('LLEN', x.events) + #x.log)
+local sequence = text(length(x) + #x.log)
 answer = table.concat({ row.step, row.state, sequence }, ' ') .. '\n' .. tasks(x)
 remember(x, fence, operation, 'release', answer)
 save(x)

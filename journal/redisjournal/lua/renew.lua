@@ -6,7 +6,9 @@
 -- Invariant: after a cancel no claim is extended past the cancel's grace; the version stays.
 local fence, operation, ttl, states = unpack(ARGV, 1, 4)
 local t = tail()
-local x = open(t)
+local x = open(t, {
+  'id', 'state', 'runnableAtMs', 'fence', 'expiresAtMs', 'cancelAtMs', 'pauseAtMs', 'operationFence', 'operation', 'operationAnswer',
+})
 local row = x.row
 
 local answer = repeated(x, fence, operation, 'renew')
@@ -16,13 +18,12 @@ if refusal then return refusal end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
 
 local expires = x.now + number(ttl)
-if row.cancelAtMs ~= '' then expires = math.max(x.now, math.min(expires, number(row.cancelAtMs) + t.cancel_grace)) end
+if row.cancelAtMs ~= '' then expires = math.max(x.now, math.min(expires, number(row.cancelAtMs) + CANCEL_GRACE)) end
 put(x, 'expiresAtMs', text(expires))
 if row.state == 'running' then move(x, 'due', expires) end
 answer = table.concat({
   row.cancelAtMs ~= '' and '1' or '0', row.pauseAtMs ~= '' and '1' or '0', text(expires - x.now),
 }, ' ')
 remember(x, fence, operation, 'renew', answer)
-prepare(x)
-write(x)
+save(x, true)
 return answer

@@ -9,19 +9,20 @@ local index, at, wake, states = unpack(ARGV, 1, 4)
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
-if not x.exists or not due_entry(x, index, at) or not contains(states, row.state) or number(row.wake) ~= number(wake)
+if not x.exists or not m.due_entry(x, index, at) or not contains(states, row.state) or number(row.wake) ~= number(wake)
   or row.active == '' or live(x) or number(row.notBeforeMs) > x.now then
   return { '0', '', '' }
 end
 
 if row.cancelAtMs ~= '' then
-  take(x)
-  finish(x, 'canceled', t.canceled)
+  m.take(x)
+  m.finish(x, 'canceled', CANCELED_EVENT)
   touch(x)
 else
   local kind, till = row.waitKind, row.waitUntilMs
-  runnable(x, t.grace)
+  runnable(x, GRACE)
   put(x, 'waitKind', kind) -- what the view shows changes with the claim
   put(x, 'waitUntilMs', till)
 end

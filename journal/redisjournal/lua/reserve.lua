@@ -12,7 +12,8 @@ local mode, fingerprint, key, enqueue, short, tenant, subject, member = unpack(A
 local start_at, checkpoint, queued_event, field_count, message_count = unpack(ARGV, 9, 13)
 local t = tail()
 local x = open(t)
-local id = string.sub(x.key, #x.partition + 3)
+local m = moves()
+local id = string.sub(x.key, #partition(x) + 3)
 
 local function existing(y)
   return { 'existing', whole(y), standing(y) }
@@ -21,7 +22,7 @@ end
 if member ~= '' then
   local entry = redis.call('HMGET', KEYS[12], 'execution', 'fingerprint')
   if entry[1] then
-    local y = sibling(x, entry[1])
+    local y = m.sibling(x, entry[1])
     if y.exists then
       if entry[2] ~= fingerprint then return refuse('CONFLICT', 'key_reused') end
       return existing(y)
@@ -44,7 +45,7 @@ local active = owner[2] or ''
 local waiting = redis.call('ZCARD', line)
 if owner[1] and owner[1] ~= tenant then return refuse('CONFLICT', 'the conversation belongs to another tenant') end
 if active ~= '' and enqueue == '' then return refuse('CONFLICT', 'conversation_busy') end
-if active ~= '' and waiting >= t.max_waiting then return refuse('LIMIT', 'waiting executions') end
+if active ~= '' and waiting >= MAX_WAITING then return refuse('LIMIT', 'waiting executions') end
 if short ~= '' then return refuse('LIMIT', 'overloaded') end
 if mode == 'look' then return { 'free' } end
 
@@ -68,14 +69,14 @@ later(x, 'HSET', KEYS[10], 'tenant', tenant)
 later(x, 'HINCRBY', KEYS[10], 'executions', 1)
 later(x, 'ZADD', KEYS[11], text(x.now), id)
 if active == '' then
-  enter(x, messages, t.grace)
+  m.enter(x, messages, GRACE)
 else
   put(x, 'pendingMessages', message_count)
   for i, message in ipairs(messages) do put(x, 'message:' .. i, message) end
   put(x, 'waitKind', 'schedule')
   later(x, 'HINCRBY', KEYS[10], 'arrivals', 1)
   later(x, 'ZADD', line, text(number(owner[3]) + 1), id)
-  rest(x)
+  m.rest(x)
 end
 if member ~= '' then later(x, 'HSET', KEYS[12], 'execution', id, 'fingerprint', fingerprint) end
 touch(x)

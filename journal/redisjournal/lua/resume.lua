@@ -8,6 +8,7 @@ local states, unchanged, resumed_event = unpack(ARGV, 1, 3)
 local t = tail()
 local x = open(t)
 local row = x.row
+local m = moves()
 
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if contains(unchanged, row.state) then return { '0', '0', whole(x), '' } end
@@ -28,7 +29,7 @@ else
   put(x, 'state', 'running')
   waits = waits or row.waitKind ~= '' and row.notBeforeMs == ''
 end
-if waits then rest(x) else runnable(x, t.grace) end
+if waits then m.rest(x) else runnable(x, GRACE) end
 touch(x)
 save(x)
 return { '1', '0', whole(x), tasks(x) }

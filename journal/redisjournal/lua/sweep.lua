@@ -10,7 +10,8 @@
 local limit, lock, states = unpack(ARGV, 1, 3)
 local t = tail()
 local partition = string.match(KEYS[1], '^(.*:)due$')
-local x = { tail = t, due = KEYS[1], handoff = KEYS[2], purge = KEYS[3], partition = partition, prefix = '' }
+local x = { tail = t, due = KEYS[1], handoff = KEYS[2], purge = KEYS[3] }
+local m = moves()
 local found, gone = {}, {}
 
 local function entry(member, index, score)
@@ -18,15 +19,16 @@ local function entry(member, index, score)
   local kind = redis.call('TYPE', partition .. 'x:' .. member)['ok']
   if kind == 'none' then return nil end
   if kind ~= 'hash' then return { member, index, score, 'malformed', '0', '0', '', '0' } end
-  local y = sibling(x, member)
+  local y = m.sibling(x, member)
   local row = y.row
   if not contains(states, row.state) or row.id ~= member or not tonumber(row.step) then
     return { member, index, score, 'malformed', '0', '0', '', '0' }
   end
-  local what = action(y, index)
+  local what = m.action(y, index)
   local queue, since = '', '0'
   if what == 'standing' then
-    queue, since = row.taskQueue, row.runnableAtMs
+    queue = row.taskQueue ~= '' and row.taskQueue or row.queue
+    since = row.runnableAtMs
   elseif what == 'requeue' then
     queue = task_queue(y)
   end

@@ -6,6 +6,7 @@
 -- Invariant: the claim stays; the move is invisible in the log.
 local fence, operation, expected, states = unpack(ARGV, 1, 4)
 local x = open(tail())
+local m = moves()
 
 if repeated(x, fence, operation, 'transition') then return whole(x) end
 local refusal = hold(x, fence, operation)
@@ -13,7 +14,7 @@ if refusal then return refusal end
 if not contains(expected, x.row.state) then return refuse('STATE', x.row.state) end
 if not contains(states, x.row.state) then return refuse('STATE', x.row.state) end
 
-finalize(x, '', '')
+m.finalize(x, '', '')
 remember(x, fence, operation, 'transition', '')
 touch(x)
 save(x)

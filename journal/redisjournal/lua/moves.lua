@@ -1,0 +1,238 @@
+-- Purpose: the rarer moves of a row: its ends and stops, questions, its place in the conversation's line, what a reaper does.
+--   It is the body of lib.lua's last function, moves(): a script that calls it builds them, another one does without.
+-- KEYS: those of the script.
+-- ARGV: those of the script.
+-- Invariant: as lib.lua: nothing is written here but through put, event, move and later.
+
+-- sibling opens another execution of the partition.
+local function sibling(x, id)
+  local key = partition(x) .. 'x:' .. id
+  return read({
+    tail = x.tail, key = key, events = key .. ':events', checkpoints = key .. ':checkpoints', tools = key .. ':tools',
+    inbox = key .. ':inbox', receipts = key .. ':receipts', due = x.due, handoff = x.handoff, purge = x.purge,
+  }, fields())
+end
+
+-- take ends the claim on behalf of a command, and raises the fence.
+local function take(x)
+  if x.row.fence ~= '' then put(x, 'fenceCounter', text(number(x.row.fenceCounter) + 1)) end
+  let_go(x)
+end
+
+local function clear_interaction(x)
+  clear(x, 'interactionRequest', 'interactionAnswered', 'interactionExpiresAtMs', 'interactionOnExpiry',
+    'interactionExpired', 'interactionReceived')
+  put(x, 'interaction', '')
+end
+
+-- rest gives a row that needs no worker its due entry: the next moment somebody must look at it.
+local function rest(x)
+  local row, earliest = x.row, nil
+  local function bound(ms)
+    if ms > 0 and (earliest == nil or ms < earliest) then earliest = ms end
+  end
+  if row.state == 'queued' then
+    if row.active ~= '' then bound(number(row.notBeforeMs)) end
+  elseif row.state == 'finalizing' then
+    bound(number(row.restAtMs) + CLEANUP)
+  else
+    bound(number(row.deadlineAtMs))
+    if row.state == 'running' then bound(number(row.notBeforeMs)) end
+    if row.state == 'waiting_for_input' then bound(number(row.interactionExpiresAtMs)) end
+    if row.state == 'suspended' then bound(number(row.restAtMs) + RETENTION) end
+  end
+  move(x, 'due', earliest or x.now + LOOK_AGAIN)
+end
+
+-- enter makes the row its conversation's active one and appends its first messages. A queued row becomes runnable, at
+-- its start time if that is yet to come; a suspended one stays where it is.
+local function enter(x, messages, grace)
+  put(x, 'active', '1')
+  history(x, messages)
+  later(x, 'HSET', conversation(x), 'active', x.row.id)
+  if x.row.state ~= 'queued' then return end
+  if number(x.row.notBeforeMs) > x.now then
+    put(x, 'waitKind', 'schedule')
+    put(x, 'waitUntilMs', x.row.notBeforeMs)
+    rest(x)
+  else
+    runnable(x, grace)
+  end
+end
+
+-- pending reads the first messages that a row kept until its turn, and has them deleted.
+local function pending(x)
+  local messages = {}
+  for i = 1, number(x.row.pendingMessages) do
+    messages[i] = redis.call('HGET', x.key, 'message:' .. i) or ''
+    later(x, 'HDEL', x.key, 'message:' .. i)
+  end
+  clear(x, 'pendingMessages')
+  return messages
+end
+
+-- leave takes the row out of its conversation; when it was the active one, the next in line follows.
+local function leave(x)
+  local key = conversation(x)
+  local line = key .. ':waiting'
+  if x.row.active == '' then
+    later(x, 'ZREM', line, x.row.id)
+    return
+  end
+  put(x, 'active', '')
+  for _, id in ipairs(redis.call('ZRANGE', line, 0, 9)) do
+    later(x, 'ZREM', line, id)
+    local next = sibling(x, id)
+    if next.row.state == 'queued' or next.row.state == 'suspended' then
+      enter(next, pending(next), 0)
+      x.next = next
+      return
+    end
+  end
+  later(x, 'HSET', key, 'active', '')
+end
+
+-- LIVE are fields that say nothing about a row that has ended.
+local LIVE = {
+  fenceCounter = true, refusedNonce = true, claimAnswer = true, taskQueue = true, runnableAtMs = true, deadlineMs = true,
+  pendingMessages = true,
+}
+
+-- settle rewrites a row that ends with what is still needed of it. A hash whose values have at most 64 bytes is kept in a
+-- third of the memory: the greater ones go to a list beside it.
+local function settle(x)
+  local row, stored = {}, redis.call('HGETALL', x.key)
+  for i = 1, #stored, 2 do row[stored[i]] = stored[i + 1] end
+  for name in pairs(row) do
+    if LIVE[name] or string.find(name, '^message:') then row[name] = nil end
+  end
+  for name, value in pairs(x.changes) do row[name] = value end
+  redis.call('LLEN', x.key .. ':blobs')
+  x.changed, x.blobs = {}, {}
+  for name, value in pairs(row) do
+    if value ~= '' then
+      local kept = #value > 64 and x.blobs or x.changed
+      kept[#kept + 1] = name
+      kept[#kept + 1] = value
+    end
+  end
+end
+
+-- finish ends the row: terminal event, claim, interaction and wait gone, conversation handed on.
+local function finish(x, state, payload)
+  local row = x.row
+  put(x, 'state', state)
+  put(x, 'endedAtMs', text(x.now))
+  let_go(x)
+  clear_wait(x)
+  clear_interaction(x)
+  clear(x, 'finalState', 'finalEvent', 'restAtMs', 'batch', 'readsHistory', 'pauseAtMs')
+  put(x, 'suspensionReason', '')
+  put(x, 'suspensionDetail', '')
+  if state ~= 'completed' then put(x, 'outcome', '') end
+  if state ~= 'failed' then put(x, 'failure', '') end
+  event(x, payload)
+  leave(x)
+  x.settle = settle
+  move(x, 'purge', x.now + RETENTION)
+  if row.delegationLease ~= '' and row.delegationClean == '' then
+    later(x, 'ZADD', partition(x) .. 'cleanup', text(x.now), row.id)
+  else
+    later(x, 'ZREM', partition(x) .. 'cleanup', row.id)
+  end
+end
+
+-- finalize keeps how the row ends (empty: nobody has said) until its clean-up is done.
+local function finalize(x, final_state, final_event)
+  put(x, 'state', 'finalizing')
+  put(x, 'restAtMs', text(x.now))
+  put(x, 'finalState', final_state)
+  put(x, 'finalEvent', final_event)
+  clear(x, 'waitKind', 'waitUntilMs')
+  later(x, 'ZADD', partition(x) .. 'cleanup', text(x.now), x.row.id)
+  rest(x)
+end
+
+-- suspend stops the row until somebody resumes it. What it waited for stays with it.
+local function suspend(x, reason, detail, payload)
+  put(x, 'state', 'suspended')
+  put(x, 'restAtMs', text(x.now))
+  put(x, 'suspensionReason', reason)
+  put(x, 'suspensionDetail', detail)
+  clear(x, 'pauseAtMs')
+  event(x, payload)
+  rest(x)
+end
+
+-- quarantine suspends a row that was reclaimed once too often, and names the node and the workers.
+local function quarantine(x, workers)
+  local names = string.gsub(workers, '\n', ', ')
+  local function escape(value)
+    local escaped = string.gsub(value, '[%c"\\<>&]', function(c) return string.format('\\u%04x', string.byte(c)) end)
+    return escaped
+  end
+  local function fill(template, node, list)
+    local filled = string.gsub(template, '@NODE@', function() return node end)
+    filled = string.gsub(filled, '@WORKERS@', function() return list end)
+    return filled
+  end
+  suspend(x, 'quarantined', fill(QUARANTINE_DETAIL, x.row.node, names),
+    fill(QUARANTINED_EVENT, escape(x.row.node), escape(names)))
+end
+
+-- ask opens an interaction: the row waits for input.
+local function ask(x, request, blob, expires, on_expiry, kind, expired, received, payload)
+  put(x, 'state', 'waiting_for_input')
+  put(x, 'interaction', blob)
+  put(x, 'interactionRequest', request)
+  put(x, 'interactionAnswered', '')
+  put(x, 'interactionExpiresAtMs', expires)
+  put(x, 'interactionOnExpiry', on_expiry)
+  put(x, 'interactionExpired', expired)
+  put(x, 'interactionReceived', received)
+  put(x, 'waitKind', kind)
+  put(x, 'waitUntilMs', expires)
+  event(x, payload)
+  rest(x)
+end
+
+-- asked refuses a second open interaction, and a question that was answered before.
+local function asked(x, request, used)
+  local open = x.row.interactionRequest
+  if open ~= '' and not used[open] then return refuse('CONFLICT', 'interaction ' .. open .. ' is open') end
+  if redis.call('HEXISTS', x.inbox, request) == 1 or redis.call('HEXISTS', x.receipts, 'request:' .. request) == 1 then
+    return refuse('CONFLICT', 'interaction ' .. request .. ' was answered')
+  end
+end
+
+-- answer_interaction takes a row that waits for input back to running, with a result in its inbox.
+local function answer_interaction(x, payload)
+  later(x, 'HSET', x.inbox, x.row.interactionRequest, payload)
+  put(x, 'interactionAnswered', '1')
+  put(x, 'state', 'running')
+  runnable(x, GRACE)
+end
+
+-- due_entry reports whether the row's entry is still due as a sweep saw it.
+local function due_entry(x, index, at)
+  local score = redis.call('ZSCORE', x[index], x.row.id)
+  return score and number(score) == number(at) and number(score) <= x.now
+end
+
+-- action is what a reaper must do about an entry of the index.
+local function action(x, index)
+  local row = x.row
+  if index == 'purge' then return 'purge' end
+  if index == 'handoff' then return 'standing' end
+  if row.state ~= 'queued' and row.state ~= 'running' then return 'expire' end
+  if row.fence ~= '' then return 'requeue' end
+  local late = row.deadlineAtMs ~= '' and number(row.deadlineAtMs) <= x.now
+  if row.active == '' or row.waitKind ~= '' and (late or row.notBeforeMs == '') then return 'expire' end
+  return 'requeue'
+end
+
+return {
+  sibling = sibling, take = take, clear_interaction = clear_interaction, rest = rest, enter = enter, finish = finish,
+  finalize = finalize, suspend = suspend, quarantine = quarantine, ask = ask, asked = asked,
+  answer_interaction = answer_interaction, due_entry = due_entry, action = action,
+}
