@@ -65,6 +65,12 @@ func (d *Durable) enter() bool {
 	return true
 }
 
+func (d *Durable) isDraining() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.draining
+}
+
 func (d *Durable) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,7 +30,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"Enqueuer":     func(c *Config) { c.Enqueuer = nil },
 		"ClaimTTL":     func(c *Config) { c.ClaimTTL = time.Millisecond },
 		"DrainTimeout": func(c *Config) { c.DrainTimeout = -1 },
-		"NodesPerTask": func(c *Config) { c.NodesPerTask = 3 },
+		"NodesPerTask": func(c *Config) { c.NodesPerTask = MaxNodesPerTask + 1 },
 	} {
 		bad := good
 		change(&bad)

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -15,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// holder is a claim and the one node that runs under it.
+// holder is a claim and the nodes that run under it, one after the other.
 type holder struct {
 	durable *Durable        // immutable
 	claimed journal.Claimed // immutable
@@ -23,7 +22,11 @@ type holder struct {
 	at      time.Time       // immutable: when the answer to the claim was in, which is claimed.NowMs on the store's clock
 	trust   *trust
 
-	frames *frames // immutable
+	// Of the goroutine that runs the nodes.
+	position position
+	nodes    int      // that have begun
+	frames   *frames  // of the node
+	current  *history // the conversation's, as it stands; nil: not known
 
 	node context.Context         // of the node; set by run
 	end  context.CancelCauseFunc // ends the node with one of the causes, the first of which stays; set by run
@@ -31,6 +34,8 @@ type holder struct {
 	mu        sync.Mutex
 	operation journal.Operation // guarded by mu: the last number given to a fenced call
 	renewal   renewal           // guarded by mu
+	// written are the ledger entries that were recorded under the claim, as they are stored.
+	written map[execution.CallID]journal.LedgerEntry // guarded by mu
 }
 
 func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, known *history, sent time.Time) *holder {
@@ -40,7 +45,7 @@ func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, known *
 	h := &holder{durable: d, claimed: claimed, known: known, at: time.Now(), trust: &trust{}}
 	h.trust.extend(sent, d.cfg.ClaimTTL)
 	h.renewal.due = h.at.Add(d.cfg.ClaimTTL / 3)
-	h.frames = newFrames(context.WithoutCancel(ctx), claimed.Execution.ID, claimed.Execution.Step, d.cfg.Store)
+	h.position = positionOf(&h.claimed)
 	return h
 }
 
@@ -52,9 +57,9 @@ func (h *holder) hold() journal.Hold {
 	return journal.Hold{Execution: h.claimed.Execution.ID, Fence: h.claimed.Fence, Operation: h.operation}
 }
 
-// run works on the node and writes what became of it. It returns when the node's function has returned.
+// run works on the node, and on those behind it as long as the claim is kept, and writes what became of each. It returns
+// when the node's function has returned.
 func (h *holder) run(ctx context.Context) error {
-	faultpoint.Hit("claimed:" + h.claimed.Execution.Node)
 	node, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	defer h.stop()
@@ -64,9 +69,21 @@ func (h *holder) run(ctx context.Context) error {
 	unlink := context.AfterFunc(ctx, func() { end(ErrDrained) }) // the queue takes its worker back
 	defer unlink()
 	defer h.endAtDeadline()()
+	for {
+		kept, err := h.step(context.WithoutCancel(ctx), node)
+		if !kept {
+			return err
+		}
+	}
+}
 
+// step works on one node. It returns true when the claim was kept for the next one.
+func (h *holder) step(ctx, node context.Context) (kept bool, err error) {
+	faultpoint.Hit("claimed:" + h.position.node)
+	h.nodes++
+	h.frames = newFrames(ctx, h.claimed.Execution.ID, h.position.step, h.durable.cfg.Store)
 	m, err := h.prepare(node)
-	a := advance{state: RunState{Usage: h.claimed.Execution.Usage}}
+	a := advance{state: RunState{Usage: h.position.usage}}
 	if err == nil {
 		a, err = h.work(node, m)
 		h.frames.close()
@@ -74,7 +91,7 @@ func (h *holder) run(ctx context.Context) error {
 	if errors.Is(context.Cause(node), ErrFenced) {
 		err = ErrFenced // whatever the node came to
 	}
-	return h.conclude(context.WithoutCancel(ctx), m, a, err)
+	return h.conclude(ctx, m, a, err)
 }
 
 // endAtDeadline ends the node at the execution's deadline; the answer takes that back.
@@ -104,20 +121,22 @@ func (h *holder) work(ctx context.Context, m *machine) (a advance, err error) {
 // prepare reads the checkpoint and makes its definition ready.
 func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	row := &h.claimed.Execution
-	checkpoint, err := DecodeCheckpoint(h.claimed.Checkpoint)
+	checkpoint, err := DecodeCheckpoint(h.position.checkpoint)
 	if err != nil {
 		return nil, err
 	}
-	checkpoint.State.Usage = row.Usage // newer when an attempt failed after it was charged
+	checkpoint.State.Usage = h.position.usage // newer when an attempt failed after it was charged
 	messages, err := h.history(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var made *ready
-	err = repeat(ctx, h.trust.until(), func(ctx context.Context) (err error) {
-		made, err = h.durable.definitions.get(ctx, row.Definition)
-		return err
-	})
+	made := h.durable.definitions.kept(row.Definition)
+	if made == nil {
+		err = repeat(ctx, h.trust.until(), func(ctx context.Context) (err error) {
+			made, err = h.durable.definitions.get(ctx, row.Definition)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +147,9 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 		return nil, err
 	}
 	return newMachine(situation{
-		id: row.ID, invocation: string(h.claimed.Fence), step: row.Step, node: checkpoint.Node, state: checkpoint.State,
-		definition: made.definition, kit: made.kit, schemas: made.schemas, fence: h.claimed.Fence, ledger: h.claimed.Ledger,
-		inbox: h.claimed.Inbox, messages: messages, attempts: row.Attempts, deadlineAtMs: row.DeadlineAtMs,
+		id: row.ID, invocation: string(h.claimed.Fence), step: h.position.step, node: checkpoint.Node, state: checkpoint.State,
+		definition: made.definition, kit: made.kit, schemas: made.schemas, fence: h.claimed.Fence, ledger: h.position.ledger,
+		inbox: h.position.inbox, messages: messages, attempts: h.position.attempts, deadlineAtMs: row.DeadlineAtMs,
 	}, h), nil
 }
 
@@ -162,68 +181,8 @@ func (h *holder) named(c Checkpoint) Checkpoint {
 	return c
 }
 
-// historyPage is how many messages are read at a time beyond what came with the claim.
-const historyPage = 16
-
-// history is the conversation's, decoded: what the worker knows of it, what came with the claim, and the rest of it in
-// pages. Nobody else writes to it while the claim lasts.
-func (h *holder) history(ctx context.Context) ([]execution.Message, error) {
-	row := &h.claimed.Execution
-	if h.claimed.HistoryLength == 0 {
-		return nil, nil
-	}
-	known := h.known
-	stored := h.claimed.Messages
-	grown, same, err := known.with(stored)
-	if err == nil && !same {
-		grown, stored = &history{}, nil
-		h.durable.histories.drop(row.ID)
-	}
-	if err == nil && len(grown.messages) < h.claimed.HistoryLength {
-		if stored, err = h.readOn(ctx, len(grown.messages)); err == nil {
-			grown, err = grown.and(stored)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	h.durable.histories.keep(row.ID, row.Step, grown)
-	return grown.messages, nil
-}
-
-// readOn reads the history from a message on to its end.
-func (h *holder) readOn(ctx context.Context, from int) ([][]byte, error) {
-	var stored [][]byte
-	for from+len(stored) < h.claimed.HistoryLength {
-		var page [][]byte
-		err := repeat(ctx, h.trust.until(), func(ctx context.Context) (err error) {
-			page, err = h.durable.cfg.Store.Messages(ctx, h.claimed.Execution.ID, from+len(stored), historyPage)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read the history from %d on: %w", from+len(stored), err)
-		}
-		if len(page) == 0 {
-			return nil, fmt.Errorf("%w: the history ends at %d of %d", ErrCheckpoint, from+len(stored),
-				h.claimed.HistoryLength)
-		}
-		stored = append(stored, page...)
-	}
-	return stored, nil
-}
-
-func decodeMessages(stored [][]byte) ([]execution.Message, error) {
-	messages := make([]execution.Message, len(stored))
-	for i, data := range stored {
-		if err := json.Unmarshal(data, &messages[i]); err != nil {
-			return nil, fmt.Errorf("%w: message %d: %w", ErrCheckpoint, i, err)
-		}
-	}
-	return messages, nil
-}
-
 // conclude writes what the node came to. m is nil when the node could not begin.
-func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error) error {
+func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error) (kept bool, _ error) {
 	var suspended *suspendedError
 	var failed *FailedError
 	back := handBack{}
@@ -233,7 +192,7 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 	switch {
 	case errors.Is(err, ErrFenced):
 		h.superseded(ctx)
-		return nil
+		return false, nil
 	case err == nil && a.back == nil:
 		return h.commit(ctx, m, a)
 	case err == nil:
@@ -245,15 +204,15 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 	case errors.Is(err, journal.ErrLimit) && m != nil:
 		return h.commit(ctx, m, m.fail(execution.CodeEventLimitExceeded, "the execution's log is full"))
 	case errors.As(err, &failed):
-		back = *retryOf(Node(h.claimed.Execution.Node), h.claimed.Execution.Attempts, err, h.Jitter, back.unsent)
+		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)
 	default:
 		h.durable.cfg.Logger.ErrorContext(ctx, "a node failed", "execution", h.claimed.Execution.ID, "error", err)
-		back = *retryOf(Node(h.claimed.Execution.Node), h.claimed.Execution.Attempts, err, h.Jitter, back.unsent)
+		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)
 	}
-	return h.release(ctx, back, a.state.Usage)
+	return false, h.release(ctx, back, a.state.Usage)
 }
 
 func (h *holder) superseded(ctx context.Context) {
 	h.durable.cfg.Logger.InfoContext(ctx, "the claim was superseded, nothing was written",
-		"execution", h.claimed.Execution.ID, "step", h.claimed.Execution.Step, "fence", h.claimed.Fence)
+		"execution", h.claimed.Execution.ID, "step", h.position.step, "fence", h.claimed.Fence)
 }

@@ -97,6 +97,7 @@ func (h *holder) record(ctx context.Context, until time.Time, record journal.Rec
 	if err != nil {
 		return recorded, fmt.Errorf("record %s %v of %s: %w", record.State, record.Calls, record.Execution, err)
 	}
+	h.wrote(recorded.Entries)
 	if recorded.CancelRequested {
 		h.end(ErrUserCancel)
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// commit asks the hook and writes the step. It is repeated with the very same arguments until the store has answered.
-func (h *holder) commit(ctx context.Context, m *machine, a advance) error {
-	checkpoint := h.named(NewCheckpoint(m.step+1, a.node, a.state)).WithStreamCursor(h.claimed.Execution.LastSequence)
+// commit asks the hook and writes the step. It is repeated with the very same arguments until the store has answered. It
+// returns true when the claim goes on with the next node.
+func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, _ error) {
+	checkpoint := h.named(NewCheckpoint(m.step+1, a.node, a.state)).WithStreamCursor(h.position.sequence)
 	decision, err := consult(ctx, h.durable.cfg.Hook, checkpoint)
 	if err != nil {
-		return h.release(ctx, *retryOf(a.node, m.attempts, err, h.Jitter, nil), a.state.Usage)
+		return false, h.release(ctx, *retryOf(a.node, m.attempts, err, h.Jitter, nil), a.state.Usage)
 	}
 	if reason, suspends := decision.Suspends(); suspends && a.then.Kind != journal.ThenEnd {
 		a.then = journal.Then{Kind: journal.ThenSuspend, Suspension: execution.Suspension{
@@ -26,30 +27,54 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) error {
 	}
 	commit, err := h.commitOf(m, a, checkpoint)
 	if err != nil {
-		return err
+		return false, err
+	}
+	ledger, whole := h.ledgerAfter(&commit)
+	if whole && h.mayKeep(&commit) {
+		commit.Keep = h.durable.cfg.ClaimTTL
 	}
 	faultpoint.Hit("before_commit:" + string(a.node))
-	var committed journal.Committed
+	sent := time.Now() // of the first try: a later one may only repeat its answer
+	committed, err := h.write(ctx, commit)
+	switch {
+	case errors.Is(err, journal.ErrFenced):
+		h.superseded(ctx)
+		return false, nil
+	case errors.Is(err, journal.ErrLimit) && a.node != RunFailed:
+		return h.commit(ctx, m, m.fail(execution.CodeEventLimitExceeded, "the execution's log is full"))
+	case err != nil:
+		return false, fmt.Errorf("commit step %d of %s: %w", commit.Step+1, commit.Execution, err)
+	}
+	faultpoint.Hit("after_commit:" + string(a.node))
+	h.committed(ctx, &commit, committed)
+	if !committed.Kept {
+		return false, nil
+	}
+	h.trust.extend(sent, commit.Keep)
+	h.moveOn(&commit, committed, ledger)
+	return true, nil
+}
+
+// write is one commit, as often as it takes.
+func (h *holder) write(ctx context.Context, commit journal.Commit) (committed journal.Committed, err error) {
 	err = repeat(ctx, h.lastTry(), func(ctx context.Context) (err error) {
 		committed, err = h.durable.cfg.Store.Commit(ctx, commit)
 		return err
 	})
-	switch {
-	case errors.Is(err, journal.ErrFenced):
-		h.superseded(ctx)
-		return nil
-	case errors.Is(err, journal.ErrLimit) && a.node != RunFailed:
-		return h.commit(ctx, m, m.fail(execution.CodeEventLimitExceeded, "the execution's log is full"))
-	case err != nil:
-		return fmt.Errorf("commit step %d of %s: %w", commit.Step+1, commit.Execution, err)
+	return committed, err
+}
+
+// committed does what follows a commit.
+func (h *holder) committed(ctx context.Context, commit *journal.Commit, committed journal.Committed) {
+	if !committed.Kept {
+		h.stop()
 	}
-	h.stop()
 	if committed.State.Terminal() {
 		h.durable.histories.drop(commit.Execution)
+	} else {
+		h.grow(committed.Step, commit.Messages)
 	}
-	faultpoint.Hit("after_commit:" + string(a.node))
 	h.durable.enqueue(ctx, committed.Tasks)
-	return nil
 }
 
 func (h *holder) commitOf(m *machine, a advance, checkpoint Checkpoint) (journal.Commit, error) {
@@ -89,7 +114,7 @@ func (h *holder) release(ctx context.Context, back handBack, usage execution.Usa
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("release step %d of %s: %w", h.claimed.Execution.Step, release.Execution, err)
+		return fmt.Errorf("release step %d of %s: %w", h.position.step, release.Execution, err)
 	}
 	h.durable.enqueue(ctx, released.Tasks)
 	return nil

@@ -20,6 +20,7 @@ import (
 
 // plan is a random agent and a random series of deaths.
 type plan struct {
+	nodes  int        // per task
 	turns  [][]string // the tools of each turn; the last turn answers
 	deaths []death
 	flaws  map[string]int // how often a tool refuses, by name
@@ -33,8 +34,8 @@ type death struct {
 
 var toolNames = []string{"read", "idem", "unsafe", "probed", "human"}
 
-func drawPlan(rt *rapid.T) plan {
-	p := plan{flaws: map[string]int{}}
+func drawPlan(rt *rapid.T, nodes int) plan {
+	p := plan{flaws: map[string]int{}, nodes: nodes}
 	for range rapid.IntRange(0, 3).Draw(rt, "turns") {
 		p.turns = append(p.turns, rapid.SliceOfN(rapid.SampledFrom(toolNames), 1, 4).Draw(rt, "tools"))
 	}
@@ -52,16 +53,21 @@ func drawPlan(rt *rapid.T) plan {
 // Cases B9 and K3: whatever dies and wherever, nothing is replayed and everything reaches its end.
 func TestCasesB9AndK3_RandomAgentsReachTheirEndWhateverDies(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		p := drawPlan(rt)
-		var problem string
-		synctest.Test(t, func(t *testing.T) {
-			problem = simulate(p, func(kit *local.Kit) *world { return newWorld(t, &agent.Definition{}, kit, nil) })
+	for _, nodes := range []int{1, 8} {
+		t.Run(fmt.Sprintf("with %d nodes per task", nodes), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(rt *rapid.T) {
+				p := drawPlan(rt, nodes)
+				var problem string
+				synctest.Test(t, func(t *testing.T) {
+					problem = simulate(p, func(kit *local.Kit) *world { return newWorld(t, &agent.Definition{}, kit, nil) })
+				})
+				if problem != "" {
+					rt.Fatalf("%s\n%+v", problem, p)
+				}
+			})
 		})
-		if problem != "" {
-			rt.Fatalf("%s\n%+v", problem, p)
-		}
-	})
+	}
 }
 
 // life is one worker's life: it dies at a call to the store, and then nothing it does has an effect.
@@ -215,7 +221,7 @@ func simulate(p plan, open func(*local.Kit) *world) string {
 			c.Store = &flaky{
 				Store: c.Store, before: func(string) error { return l.step(true) }, after: func(string) error { return l.step(false) },
 			}
-			c.Enqueuer, c.MaxReclaims = l.enqueuer(w.queue), 1000
+			c.Enqueuer, c.MaxReclaims, c.NodesPerTask = l.enqueuer(w.queue), 1000, p.nodes
 		})
 	}
 	born()

@@ -42,7 +42,7 @@ func TestCasesB9AndK3_RandomAgentsReachTheirEndOnRedis(t *testing.T) {
 	t.Parallel()
 	open := onRedis(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		p := drawPlan(rt)
+		p := drawPlan(rt, rapid.SampledFrom([]int{1, 8}).Draw(rt, "nodes per task"))
 		if problem := simulate(p, open); problem != "" {
 			rt.Fatalf("%s\n%+v", problem, p)
 		}

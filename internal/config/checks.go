@@ -44,10 +44,7 @@ func (w *Work) check() error {
 		atLeast("PAWL_CLAIM_TTL", w.ClaimTTL, time.Second),
 		atLeast("PAWL_DRAIN_TIMEOUT", w.DrainTimeout, time.Millisecond),
 		between("PAWL_MAX_RECLAIMS", int64(w.MaxReclaims), 1, 1000),
-	}
-	if w.NodesPerTask != 1 {
-		problems = append(problems, fmt.Errorf("PAWL_NODES_PER_TASK: this release runs one node per task: want 1, have %d",
-			w.NodesPerTask))
+		between("PAWL_NODES_PER_TASK", int64(w.NodesPerTask), 1, 64),
 	}
 	for _, queue := range w.Queues {
 		if !queueName.MatchString(queue) {

@@ -55,7 +55,7 @@ func TestLoad_RefusesAndNamesTheVariable(t *testing.T) {
 		{"PAWL_CLAIM_TTL", "15", `PAWL_CLAIM_TTL: want a duration such as`},
 		{"PAWL_CLAIM_TTL", "100ms", "PAWL_CLAIM_TTL: want at least 1s"},
 		{"PAWL_STRICT", "maybe", `PAWL_STRICT: want 1 or 0`},
-		{"PAWL_NODES_PER_TASK", "4", "PAWL_NODES_PER_TASK: this release runs one node per task"},
+		{"PAWL_NODES_PER_TASK", "65", "PAWL_NODES_PER_TASK: want a whole number from 1 to 64"},
 		{"PAWL_WORKER_QUEUES", "high,lo w", `PAWL_WORKER_QUEUES: "lo w"`},
 		{"PAWL_WORKER_QUEUES", "high,", `PAWL_WORKER_QUEUES: ""`},
 		{"PAWL_WORKER_QUEUES", "suspect", "PAWL_WORKER_QUEUES: suspect is served beside another queue"},

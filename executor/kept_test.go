@@ -1,0 +1,173 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// calls counts the calls to a store.
+type calls struct {
+	Store
+	n map[string]int
+}
+
+func (c *calls) Claim(ctx context.Context, q journal.ClaimRequest) (journal.Claimed, error) {
+	c.n["claim"]++
+	return c.Store.Claim(ctx, q)
+}
+
+func (c *calls) Commit(ctx context.Context, q journal.Commit) (journal.Committed, error) {
+	c.n["commit"]++
+	return c.Store.Commit(ctx, q)
+}
+
+func (c *calls) Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error) {
+	c.n["messages"]++
+	return c.Store.Messages(ctx, id, from, limit)
+}
+
+// counting is a worker with so many nodes per task, whose calls are counted.
+func (w *world) counting(kit *local.Kit, nodes int) *calls {
+	c := &calls{n: map[string]int{}}
+	w.durable = w.worker(kit, func(cfg *Config) { c.Store, cfg.Store, cfg.NodesPerTask = cfg.Store, c, nodes })
+	return c
+}
+
+// What is stored does not depend on how many nodes run under a claim; how many claims it takes does.
+func TestNodesPerTaskChangesNothingButTheClaims(t *testing.T) {
+	t.Parallel()
+	type trace struct {
+		nodes   []Node
+		types   []execution.EventType
+		history int
+	}
+	traces := map[int]trace{}
+	claims := map[int]int{}
+	for _, nodes := range []int{1, 2, 8, 64} {
+		synctest.Test(t, func(t *testing.T) {
+			var lengths []int
+			kit := twoTurns(&lengths)
+			w := newWorld(t, &agent.Definition{}, kit, nil)
+			c := w.counting(kit, nodes)
+			row := w.drive()
+			require.Equal(t, execution.Completed, row.State)
+			require.Equal(t, []int{1, 3, 5}, lengths)
+			require.Equal(t, int(row.Step), c.n["commit"], "each node is committed")
+			traces[nodes], claims[nodes] = trace{w.nodes(), w.types(), len(w.history())}, c.n["claim"]
+			require.Equal(t, (int(row.Step)+nodes-1)/nodes, c.n["claim"])
+			require.LessOrEqual(t, c.n["messages"], c.n["claim"], "the history is read once for each claim")
+			for i, checkpoint := range w.checkpoints() {
+				require.NotNil(t, i == 0 || checkpoint.Resume.Cursor.StreamCursor != nil)
+			}
+		})
+		require.Equal(t, traces[1], traces[nodes], "%d nodes per task", nodes)
+	}
+	require.Greater(t, claims[1], claims[8])
+}
+
+func TestTaskEndsWithItsQuantum(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kit := &local.Kit{Model: fakeModel(func(context.Context, local.ModelRequest) (local.ModelResponse, error) {
+			<-time.After(nodeQuantum)
+			return text("done"), nil
+		})}
+		w := newWorld(t, &agent.Definition{}, kit, nil)
+		w.counting(kit, 64)
+		require.NoError(t, w.next())
+		row := w.row()
+		require.Equal(t, string(ModelResponse), row.Node)
+		require.Nil(t, row.Claim, "others have their turn")
+		require.Equal(t, execution.Completed, w.drive().State)
+	})
+}
+
+// Case A5: a worker that dies behind a commit that kept its claim costs one reclaim, of the next step.
+func TestCaseA5_KeptClaimOfADeadWorkerRunsOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lengths []int
+		kit := twoTurns(&lengths)
+		w := newWorld(t, &agent.Definition{}, kit, nil)
+		commits := 0
+		w.durable = w.worker(kit, func(c *Config) {
+			c.NodesPerTask = 8
+			c.Store = &flaky{Store: c.Store, before: func(method string) error {
+				if method == "commit" {
+					commits++
+				}
+				if commits > 2 {
+					return journal.ErrFenced
+				}
+				return nil
+			}}
+		})
+		require.NoError(t, w.next())
+		row := w.row()
+		require.Equal(t, execution.Step(2), row.Step)
+		require.NotNil(t, row.Claim)
+		_, standing := w.queue.pop()
+		require.False(t, standing, "a kept claim has no task")
+		w.durable = w.worker(kit, nil)
+		row = w.drive()
+		require.Equal(t, execution.Completed, row.State)
+		require.Contains(t, w.types(), execution.TypeWarning)
+	})
+}
+
+func TestDrainEndsATaskBetweenItsNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked, open := make(chan struct{}), make(chan struct{})
+		kit := &local.Kit{Model: fakeModel(func(context.Context, local.ModelRequest) (local.ModelResponse, error) {
+			close(asked)
+			<-open
+			return text("done"), nil
+		})}
+		w := newWorld(t, &agent.Definition{}, kit, nil)
+		w.counting(kit, 64)
+		task, _ := w.queue.pop()
+		done, drained := make(chan error, 1), make(chan error, 1)
+		go func() { done <- w.durable.Run(t.Context(), task) }()
+		<-asked
+		go func() { drained <- w.durable.Drain(t.Context()) }()
+		synctest.Wait()
+		close(open)
+		require.NoError(t, <-done)
+		require.NoError(t, <-drained)
+		row := w.row()
+		require.Equal(t, string(ModelResponse), row.Node)
+		require.Nil(t, row.Claim)
+		_, standing := w.queue.pop()
+		require.True(t, standing)
+	})
+}
+
+// Case D4 for a task of many nodes: a cancel ends it at its next commit.
+func TestCaseD4_CancelEndsATaskOfManyNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		kit := &local.Kit{
+			Model: script(calling("cancel"), text("never")),
+			Tools: []local.Tool{tool("cancel", agent.ReadOnly, func(ctx context.Context, call local.Invocation) (local.Answer, error) {
+				_, err := w.store.Cancel(ctx, w.id)
+				return local.Answer{}, errors.Join(err, ctx.Err())
+			})},
+		}
+		w = newWorld(t, &agent.Definition{}, kit, nil)
+		w.counting(kit, 64)
+		require.NoError(t, w.next())
+		require.Equal(t, execution.Canceled, w.row().State)
+	})
+}

@@ -1,0 +1,100 @@
+package executor
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// nodeQuantum is how long after its claim a task may begin one more node. A task that has had its time goes back to its
+// queue, so that executions with quick nodes do not keep the others waiting; a slow node, such as a real model request,
+// is the last one of its task.
+const nodeQuantum = 100 * time.Millisecond
+
+// position is where an execution stands under a claim, and what its next node needs: at first what the claim brought,
+// then what the commits made of it.
+type position struct {
+	step       execution.Step
+	node       string
+	attempts   int // failed ones at this step
+	usage      execution.Usage
+	sequence   execution.Sequence // of the last event
+	checkpoint []byte
+	ledger     []journal.LedgerEntry // of the batch, in its order
+	inbox      []journal.InboxEntry
+}
+
+func positionOf(claimed *journal.Claimed) position {
+	row := &claimed.Execution
+	return position{
+		step: row.Step, node: row.Node, attempts: row.Attempts, usage: row.Usage, sequence: row.LastSequence,
+		checkpoint: claimed.Checkpoint, ledger: claimed.Ledger, inbox: claimed.Inbox,
+	}
+}
+
+// moveOn is the position after a commit that kept the claim.
+func (h *holder) moveOn(commit *journal.Commit, committed journal.Committed, ledger []journal.LedgerEntry) {
+	h.position = position{
+		step: committed.Step, node: commit.Node, usage: commit.Usage, sequence: committed.Sequence,
+		checkpoint: commit.Checkpoint, ledger: ledger,
+		inbox: slices.DeleteFunc(slices.Clone(h.position.inbox), func(entry journal.InboxEntry) bool {
+			return slices.Contains(commit.Consumed, entry.RequestID)
+		}),
+	}
+}
+
+// mayKeep decides whether the claim is kept for one more node. Steps that were reclaimed before run alone in a queue of
+// their own, which they leave as soon as they can.
+func (h *holder) mayKeep(commit *journal.Commit) bool {
+	return commit.Then.Kind == journal.ThenContinue && h.nodes < h.durable.cfg.NodesPerTask &&
+		h.claimed.Execution.Reclaims == 0 && time.Since(h.at) < nodeQuantum && h.node.Err() == nil &&
+		!h.durable.isDraining()
+}
+
+// ledgerAfter is the ledger of the commit's batch once it is written. It returns false for a batch with a call that this
+// claim has not seen: the next claim brings it.
+func (h *holder) ledgerAfter(commit *journal.Commit) ([]journal.LedgerEntry, bool) {
+	if len(commit.Batch) == 0 {
+		return nil, true
+	}
+	seen := make(map[execution.CallID]journal.LedgerEntry, len(commit.Batch))
+	for _, entry := range h.position.ledger {
+		seen[entry.CallID] = entry
+	}
+	h.mu.Lock()
+	for id, entry := range h.written {
+		if entry.Intent == nil {
+			entry.Intent = seen[id].Intent
+		}
+		seen[id] = entry
+	}
+	h.mu.Unlock()
+	for _, plan := range commit.Plan {
+		if seen[plan.CallID].State != journal.Done {
+			seen[plan.CallID] = journal.LedgerEntry{CallID: plan.CallID, State: journal.Planned, Intent: plan.Intent}
+		}
+	}
+	ledger := make([]journal.LedgerEntry, len(commit.Batch))
+	for i, id := range commit.Batch {
+		entry, ok := seen[id]
+		if !ok || entry.State == "" {
+			return nil, false
+		}
+		ledger[i] = entry
+	}
+	return ledger, true
+}
+
+// wrote remembers ledger entries as they are stored.
+func (h *holder) wrote(entries []journal.LedgerEntry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.written == nil {
+		h.written = map[execution.CallID]journal.LedgerEntry{}
+	}
+	for _, entry := range entries {
+		h.written[entry.CallID] = entry
+	}
+}
