@@ -171,3 +171,58 @@ func TestScriptsSayWhatTheyTakeAndReturn(t *testing.T) {
 		}
 	}
 }
+
+// Our script takes a task as the pinned Asynq's own takes one: the same state of Redis afterwards.
+func TestGoldenTakeLeavesWhatAsynqsDequeueLeaves(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	left := map[string]map[string]any{}
+	for name, take := range map[string]func(*testing.T, *world){"asynq": takeByAsynq, "pawl": takeByPawl} {
+		one := newWorld(t, w.rdb)
+		task := one.task(1)
+		task.Execution = "exec_0701ARZ3NDEKTSV4RRFFQ69G5FAV"
+		require.NoError(t, one.client(t).Enqueue(context.Background(), task))
+		take(t, one)
+		left[name] = stateOf(t, one, task.ID())
+	}
+	require.Equal(t, left["asynq"], left["pawl"])
+	require.Equal(t, "active", left["pawl"]["hash"].(map[string]string)["state"])
+}
+
+func takeByPawl(t *testing.T, w *world) {
+	t.Helper()
+	require.Len(t, fetched(t, w).kept, 1)
+}
+
+func takeByAsynq(t *testing.T, w *world) {
+	t.Helper()
+	server := asynq.NewServerFromRedisClient(w.rdb, asynq.Config{
+		Queues: map[string]int{w.queue: 1}, TaskCheckInterval: time.Millisecond, ShutdownTimeout: time.Minute, Logger: asynqLog{quiet()},
+	})
+	ran, release := make(chan struct{}), make(chan struct{})
+	require.NoError(t, server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
+		close(ran)
+		<-release
+		return nil
+	})))
+	t.Cleanup(func() { close(release); server.Shutdown() })
+	receive(t, ran)
+}
+
+// stateOf is what Redis holds of a queue with one task, without names and times that differ.
+func stateOf(t *testing.T, w *world, id string) map[string]any {
+	t.Helper()
+	ctx := context.Background()
+	hash := w.rdb.HGetAll(ctx, taskKey(w.queue, id)).Val()
+	hash["msg"] = strings.ReplaceAll(hash["msg"], w.queue, "QUEUE")
+	lease := w.rdb.ZScore(ctx, leaseKey(w.queue), id).Val()
+	keys := w.rdb.Keys(ctx, "asynq:{"+w.queue+"}:*").Val()
+	for i := range keys {
+		keys[i] = strings.ReplaceAll(keys[i], w.queue, "QUEUE")
+	}
+	slices.Sort(keys)
+	return map[string]any{
+		"hash": hash, "keys": keys, "active": w.rdb.LRange(ctx, activeKey(w.queue), 0, -1).Val(),
+		"pending": w.rdb.LLen(ctx, pendingKey(w.queue)).Val(), "lease is 30 s": lease > float64(time.Now().Add(leaseTTL-5*time.Second).Unix()),
+	}
+}

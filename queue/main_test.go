@@ -144,6 +144,7 @@ type counting struct {
 	mu    sync.Mutex
 	trips int
 	names []string
+	heads []string // the first command of each round trip
 }
 
 func (c *counting) note(names ...string) {
@@ -151,13 +152,26 @@ func (c *counting) note(names ...string) {
 	defer c.mu.Unlock()
 	c.trips++
 	c.names = append(c.names, names...)
+	c.heads = append(c.heads, names[0])
+}
+
+// ofScripts is how many round trips began with a script: others are wake-ups that were owed.
+func (c *counting) ofScripts() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, head := range c.heads {
+		if head == "evalsha" || head == "eval" {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *counting) reset() (trips int, names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	trips, names = c.trips, c.names
-	c.trips, c.names = 0, nil
+	c.trips, c.names, c.heads = 0, nil, nil
 	return trips, names
 }
 
