@@ -21,12 +21,32 @@ type Definition struct {
 	Queue         string `json:"queue,omitempty"` // base queue in place of the priority's
 }
 
-// Model says which model an agent talks to.
+// Model says which model an agent talks to. Turns belong to the scripted model, what follows Timeout to the others.
 type Model struct {
-	Provider string         `json:"provider"` // scripted
+	Provider string         `json:"provider"` // openai, anthropic or scripted
 	Turns    []ScriptedTurn `json:"turns,omitempty"`
-	Timeout  time.Duration  `json:"timeout,omitempty"`
+	// Timeout is how long the model may take to begin its answer; for the scripted model, to give it.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	Name    string        `json:"name,omitempty"`    // the provider's name of the model
+	BaseURL string        `json:"baseURL,omitempty"` // of a compatible server; the provider's own by default
+	// APIKey is a `${NAME}` reference, never the key itself: definitions are stored. Empty: none is sent.
+	APIKey          string   `json:"apiKey,omitempty"`
+	MaxOutputTokens int64    `json:"maxOutputTokens,omitempty"` // of one answer; 0: the provider's default
+	Temperature     *float64 `json:"temperature,omitempty"`
+	TopP            *float64 `json:"topP,omitempty"`
+	// StructuredOutput says how the model is told of the agent's OutputSchema; StructuredSchema by default.
+	StructuredOutput StructuredOutput `json:"structuredOutput,omitempty"`
 }
+
+// StructuredOutput says how a model is told of the schema of its answer.
+type StructuredOutput string
+
+// The ways to tell a model of a schema.
+const (
+	StructuredSchema StructuredOutput = "schema" // the provider enforces it
+	StructuredJSON   StructuredOutput = "json"   // the provider enforces JSON, the instructions hold the schema
+	StructuredOff    StructuredOutput = "off"    // the instructions hold the schema
+)
 
 // ScriptedTurn is what the scripted model answers to one request. The last turn repeats.
 type ScriptedTurn struct {

@@ -69,9 +69,7 @@ func TestParseRefusesAgents(t *testing.T) {
 		"no model":          {"agents:\n  demo:\n    queue: a\n", "f.yaml:2: agents.demo.model: is required"},
 		"model is text":     {"agents:\n  demo:\n    model: gpt\n", "f.yaml:3: agents.demo.model: must be a mapping, not text"},
 		"no provider":       {"agents:\n  demo:\n    model: {turns: []}\n", "f.yaml:3: agents.demo.model.provider: is required"},
-		"openai":            {"agents:\n  demo:\n    model: {provider: openai, name: x, apiKey: k}\n", "f.yaml:3: agents.demo.model.provider: only scripted is supported by this version, not \"openai\""},
-		"anthropic":         {"agents:\n  demo:\n    model: {provider: anthropic}\n", "f.yaml:3: agents.demo.model.provider: only scripted is supported by this version, not \"anthropic\""},
-		"other provider":    {"agents:\n  demo:\n    model: {provider: mine}\n", `f.yaml:3: agents.demo.model.provider: only scripted is supported by this version, not "mine"`},
+		"other provider":    {"agents:\n  demo:\n    model: {provider: mine}\n", `f.yaml:3: agents.demo.model.provider: must be one of openai, anthropic, scripted, not "mine"`},
 		"prices":            {"agents:\n  demo:\n    model:\n      provider: scripted\n      turns: [{text: a}]\n      prices: {}\n", "f.yaml:6: agents.demo.model.prices: is not supported by this version"},
 		"unknown model key": {"agents:\n  demo:\n    model:\n      provider: scripted\n      turns: [{text: a}]\n      turn: 1\n", "f.yaml:6: agents.demo.model.turn: unknown key; known are provider, timeout, turns"},
 		"a2a":               {modelLines + "    backend: a2a\n", "f.yaml:4: agents.demo.backend: a2a is not supported by this version"},
@@ -168,11 +166,11 @@ func TestParseRefusesTools(t *testing.T) {
 
 func TestParseSaysOnceThatThereIsNoSuchModel(t *testing.T) {
 	t.Parallel()
-	for _, provider := range []string{"openai", "anthropic", "ollama"} {
+	for _, provider := range []string{"mistral", "ollama"} {
 		_, err := agent.Parse("f.yaml", []byte("agents:\n  demo:\n    model:\n      provider: "+provider+
 			"\n      name: m\n      apiKey: ${KEY}\n      temperature: 1\n"+
 			"    tools:\n      - {name: lookup, type: http, url: 'http://h/'}\n"))
-		require.EqualError(t, err, "f.yaml:4: agents.demo.model.provider: only scripted is supported by this version, not \""+
+		require.EqualError(t, err, "f.yaml:4: agents.demo.model.provider: must be one of openai, anthropic, scripted, not \""+
 			provider+"\"", "nothing else can be wrong with it")
 	}
 }

@@ -76,6 +76,7 @@ func parseAgent(o *object, name string) *Definition {
 	d.Model = parseModel(o)
 	d.Instructions, _ = o.text("instructions")
 	d.Tools = parseTools(o)
+	requireToolDocs(o, d.Model.Provider)
 	d.Limits = parseLimits(o)
 	d.OutputSchema = o.schema("outputSchema", false)
 	d.OutputRetries = o.small("outputRetries", 1)

@@ -2,9 +2,28 @@ package agent
 
 import (
 	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
 )
 
-const providerScripted = "scripted"
+// DefaultModelTimeout is how long a model may take to begin its answer when its file does not say.
+const DefaultModelTimeout = 10 * time.Minute
+
+const highestTemperature = 2
+
+// The providers of this version.
+const (
+	ProviderOpenAI    = "openai"
+	ProviderAnthropic = "anthropic"
+	providerScripted  = "scripted"
+)
+
+// keyReference is a key as a file may hold it: the file and the definition are stored, so it is only ever a reference.
+var keyReference = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
+
+// laterModelKeys are keys of a model that this version knows of and does not have.
+var laterModelKeys = []string{"prices", "fallback", "headers", "generation"}
 
 func parseModel(agent *object) Model {
 	if !agent.has("model") {
@@ -15,16 +34,116 @@ func parseModel(agent *object) Model {
 		return Model{}
 	}
 	provider, ok := o.required("provider")
-	if !ok {
+	switch {
+	case !ok:
 		return Model{}
-	}
-	if provider != providerScripted { // what else it says is about a model that there is not
-		o.bad("provider", "only %s is supported by this version, not %q", providerScripted, provider)
+	case provider == providerScripted:
+		return parseScripted(o)
+	case provider == ProviderOpenAI, provider == ProviderAnthropic:
+		return parseRealModel(o, provider)
+	default: // what else it says is about a model that there is not
+		o.bad("provider", "must be one of %s, %s, %s, not %q", ProviderOpenAI, ProviderAnthropic, providerScripted, provider)
 		return Model{Provider: provider}
 	}
-	model := Model{Provider: provider, Timeout: o.duration("timeout", 0), Turns: parseTurns(o)}
-	o.refuseUnknown("name", "baseURL", "apiKey", "prices", "fallback", "headers", "generation")
+}
+
+func parseScripted(o *object) Model {
+	model := Model{Provider: providerScripted, Timeout: o.duration("timeout", 0), Turns: parseTurns(o)}
+	o.refuseKeys("the scripted model has none", realModelKeys()...)
+	o.refuseUnknown(laterModelKeys...)
 	return model
+}
+
+// realModelKeys are keys that only a model behind an API has.
+func realModelKeys() []string {
+	return []string{"name", "baseURL", "apiKey", "maxOutputTokens", "temperature", "topP", "structuredOutput"}
+}
+
+func parseRealModel(o *object, provider string) Model {
+	model := Model{Provider: provider, Timeout: o.duration("timeout", DefaultModelTimeout)}
+	model.Name, _ = o.required("name")
+	if o.get("baseURL") != nil {
+		model.BaseURL = o.address("baseURL")
+		if !hasReference(model.BaseURL) && strings.Contains(model.BaseURL, "?") {
+			o.bad("baseURL", "must not have a ? part")
+		}
+	}
+	model.APIKey = parseAPIKey(o, provider)
+	if model.MaxOutputTokens = o.count("maxOutputTokens", 0); o.has("maxOutputTokens") && model.MaxOutputTokens == 0 {
+		o.bad("maxOutputTokens", "must be a whole number greater than 0")
+	}
+	structured := []string{string(StructuredSchema), string(StructuredOff)}
+	if provider == ProviderAnthropic {
+		o.refuseKeys("anthropic has none", "temperature", "topP")
+	} else {
+		model.Temperature = o.fraction("temperature", highestTemperature)
+		model.TopP = o.fraction("topP", 1)
+		structured = append(structured, string(StructuredJSON))
+	}
+	model.StructuredOutput = StructuredOutput(o.choice("structuredOutput", string(StructuredSchema), structured...))
+	o.refuseKeys("only the scripted model has them", "turns")
+	o.refuseUnknown(laterModelKeys...)
+	return model
+}
+
+// parseAPIKey is required where the provider itself is asked; a server of one's own may want none.
+func parseAPIKey(o *object, provider string) string {
+	if !o.has("apiKey") {
+		o.get("apiKey")
+		if !o.has("baseURL") {
+			o.bad("apiKey", "is required, unless baseURL names a server that wants none")
+		}
+		return ""
+	}
+	value, ok := o.required("apiKey")
+	if ok && !keyReference.MatchString(value) { // the text is never shown: it may be the key
+		o.bad("apiKey", "must be a reference such as ${%s_API_KEY}: agent files and definitions are stored", strings.ToUpper(provider))
+		return ""
+	}
+	return value
+}
+
+// fraction is a number from 0 to highest; nil when it is not there.
+func (o *object) fraction(key string, highest float64) *float64 {
+	n := o.get(key)
+	if n == nil {
+		return nil
+	}
+	if n.kind != numberNode {
+		o.bad(key, "must be a number, not %s", n.kind)
+		return nil
+	}
+	value, err := n.number.Float64()
+	if err != nil || !(value >= 0 && value <= highest) {
+		o.bad(key, "must be a number from 0 to %g", highest)
+		return nil
+	}
+	return &value
+}
+
+// requireToolDocs reports tools that a real model could not know how to call. A scripted one needs no words.
+func requireToolDocs(agent *object, provider string) {
+	if provider != ProviderOpenAI && provider != ProviderAnthropic {
+		return
+	}
+	n := agent.get("tools")
+	if n == nil || n.kind != listNode {
+		return
+	}
+	for i, item := range n.items {
+		if item.kind != mapNode {
+			continue
+		}
+		o := &object{problems: agent.problems, node: item, path: agent.item("tools", i), asked: map[string]bool{}}
+		if kind, _ := o.text("type"); kind != string(ToolHTTP) && kind != string(ToolHuman) {
+			continue
+		}
+		for _, key := range []string{"description", "parameters"} {
+			if !o.has(key) {
+				o.bad(key, "is required: it is what the model knows of the tool")
+			}
+		}
+	}
 }
 
 func parseTurns(model *object) []ScriptedTurn {

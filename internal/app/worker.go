@@ -13,7 +13,6 @@ import (
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/backend/local/httptool"
 	"github.com/pawl-run/pawl/backend/local/human"
-	"github.com/pawl-run/pawl/backend/local/scripted"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
@@ -75,8 +74,12 @@ type worker struct {
 }
 
 func newWorker(b *base, tools *httptool.Client, cfg config.Worker, deps Deps) (*worker, error) {
+	models, err := modelFactories()
+	if err != nil {
+		return nil, err
+	}
 	builder, err := local.NewBuilder(local.BuilderConfig{
-		Models: map[string]local.ModelFactory{"scripted": scripted.Factory},
+		Models: models,
 		Tools:  map[agent.ToolType]local.ToolFactory{agent.ToolHTTP: tools.Factory, agent.ToolHuman: human.Factory},
 	})
 	if err != nil {
