@@ -160,9 +160,18 @@ func (c *Client) write(ctx context.Context, b *batch, task execution.Task) error
 	return nil
 }
 
-// announce sends the batch with its wake-ups and, now and then, with the names of its queues: Asynq's own client
-// publishes a name once, and never again when Redis has lost it.
+// announce sends the batch with its wake-ups.
 func (c *Client) announce(ctx context.Context, b *batch, tasks []execution.Task) {
+	c.addWakeUps(ctx, b.pipe, tasks)
+	_, _ = b.pipe.Exec(ctx) // each command has its own error; a wake-up that fails is harmless
+	for _, task := range tasks {
+		c.cfg.Waker.wake(task.Queue)
+	}
+}
+
+// addWakeUps adds the tasks' wake-ups to a pipeline and, now and then, the names of their queues: Asynq's own client
+// publishes a name once, and never again when Redis has lost it.
+func (c *Client) addWakeUps(ctx context.Context, pipe redis.Pipeliner, tasks []execution.Task) {
 	lacking := 0 // tasks of one queue, in a row, that no server here has a slot for
 	for i, task := range tasks {
 		if !c.cfg.Waker.reserve(task.Queue) {
@@ -172,16 +181,12 @@ func (c *Client) announce(ctx context.Context, b *batch, tasks []execution.Task)
 			continue
 		}
 		if lacking > 0 {
-			c.tokens.push(ctx, b.pipe, task.Queue, lacking)
+			c.tokens.push(ctx, pipe, task.Queue, lacking)
 			lacking = 0
 		}
 		if c.publishDue(task.Queue) {
-			b.pipe.SAdd(ctx, allQueuesKey, task.Queue)
+			pipe.SAdd(ctx, allQueuesKey, task.Queue)
 		}
-	}
-	_, _ = b.pipe.Exec(ctx) // each command has its own error; a wake-up that fails is harmless
-	for _, task := range tasks {
-		c.cfg.Waker.wake(task.Queue)
 	}
 }
 

@@ -22,8 +22,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// DefaultQueues are the queues a worker serves unless told otherwise, with their weights. A server looks at its queues in
-// a random order that follows the weights: started executions mostly go before new ones, high before low, and none starves.
+// DefaultQueues are the queues a worker serves unless told otherwise, with their weights. A server draws among the queues
+// that hold tasks by weight, so none starves. A queue of new executions yields to those of started ones with the same or a
+// higher weight, but for one task in fifty.
 func DefaultQueues() map[string]int {
 	return map[string]int{
 		execution.High.Queue():                         30,

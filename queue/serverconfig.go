@@ -12,7 +12,7 @@ import (
 
 // ServerConfig configures a Server. The zero value works.
 type ServerConfig struct {
-	// Queues are the queues to serve, with their weights, 1 to 100. Nil is DefaultQueues; none at all leaves the suspect one.
+	// Queues are the queues to serve, with their weights, 1 to 100: see DefaultQueues. Nil is DefaultQueues; none at all leaves the suspect one.
 	Queues map[string]int
 	// NoSuspect leaves the queue "suspect" to other workers. By default it is served beside Queues, one task at a time.
 	NoSuspect bool

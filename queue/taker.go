@@ -122,7 +122,7 @@ func (t *taker) handOut(ctx context.Context) *redis.Cmd {
 	cmd.SetVal(t.kept[0].task)
 	t.kept = t.kept[1:]
 	if !t.waiter.answered() {
-		t.passOn()
+		t.passOn() //nolint:contextcheck // it is sent after the look
 	}
 	return cmd
 }

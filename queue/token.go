@@ -51,7 +51,7 @@ func newTokens(rdb redis.UniversalClient, prefix string, log *slog.Logger) *toke
 
 // push adds n wake-ups to the pipeline, or sees to it that one follows soon.
 func (t *tokens) push(ctx context.Context, pipe redis.Pipeliner, queue string, n int) {
-	if t.now(queue) {
+	if t.now(queue) { //nolint:contextcheck // what is owed is sent after the call
 		pushTokens(ctx, pipe, t.prefix, queue, n)
 	}
 }

@@ -188,10 +188,9 @@ func (x *waiter) wait(limit time.Duration, listen func()) bool {
 	x.waiting = true
 	x.mu.Unlock()
 
-	woken := x.sleep(min(listenAfter, limit))
-	if !woken && !x.stopped() {
+	if !x.sleep(min(listenAfter, limit)) && !x.stopped() {
 		listen()
-		woken = x.sleep(limit - listenAfter)
+		x.sleep(limit - listenAfter)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
