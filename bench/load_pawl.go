@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/executor"
+	"github.com/pawl-run/pawl/internal/onetrip"
 	"github.com/pawl-run/pawl/journal/redisjournal"
 	"github.com/pawl-run/pawl/link"
 	"github.com/pawl-run/pawl/queue"
@@ -92,9 +93,13 @@ func (l *pawlLoad) build() error {
 		return err
 	}
 	l.tasks = &meteredTasks{Client: client, meter: l.meter, handoffs: l.handoffs}
+	var trip executor.Pipeline
+	if one := onetrip.New(l.rdb, store, client); one != nil {
+		trip = &meteredTrip{Pipeline: one, store: l.store, tasks: l.tasks}
+	}
 	l.runner, err = executor.NewDurable(executor.Config{
-		Store: l.store, Builder: builder, Enqueuer: l.tasks, DrainTimeout: drainTime, NodesPerTask: l.spec.NodesPerTask,
-		Logger: quiet(),
+		Store: l.store, Builder: builder, Enqueuer: l.tasks, Pipeline: trip, DrainTimeout: drainTime,
+		NodesPerTask: l.spec.NodesPerTask, Logger: quiet(),
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)

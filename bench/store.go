@@ -37,9 +37,13 @@ func (s *meteredStore) Record(ctx context.Context, record journal.Record) (journ
 // Commit implements journal.Steps.
 func (s *meteredStore) Commit(ctx context.Context, commit journal.Commit) (journal.Committed, error) {
 	committed, err := s.Store.Commit(s.meter.label(ctx, "commit"), commit)
-	if err != nil {
-		return committed, err
+	if err == nil {
+		s.count(commit, committed)
 	}
+	return committed, err
+}
+
+func (s *meteredStore) count(commit journal.Commit, committed journal.Committed) {
 	s.tally.steps.Add(1)
 	if commit.Node == string(executor.ToolReturn) {
 		s.tally.turns.Add(1)
@@ -48,7 +52,25 @@ func (s *meteredStore) Commit(ctx context.Context, commit journal.Commit) (journ
 		s.tally.ended.Add(1)
 		s.ended(commit.Execution)
 	}
-	return committed, nil
+}
+
+// meteredTrip counts and labels the commits that take the next task along.
+type meteredTrip struct {
+	executor.Pipeline
+	store *meteredStore
+	tasks *meteredTasks
+}
+
+// CommitAndEnqueue implements executor.Pipeline.
+func (t *meteredTrip) CommitAndEnqueue(ctx context.Context, commit journal.Commit, next execution.Task) (
+	journal.Committed, bool, error,
+) {
+	t.tasks.note(next)
+	committed, enqueued, err := t.Pipeline.CommitAndEnqueue(t.store.meter.label(ctx, "commit and enqueue"), commit, next)
+	if err == nil {
+		t.store.count(commit, committed)
+	}
+	return committed, enqueued, err
 }
 
 // Release implements journal.Steps.
@@ -71,10 +93,15 @@ type meteredTasks struct {
 
 // Enqueue implements executor.Enqueuer.
 func (t *meteredTasks) Enqueue(ctx context.Context, tasks ...execution.Task) error {
-	if t.handoffs != nil {
-		for _, task := range tasks {
-			t.handoffs.enqueued(task.ID())
-		}
-	}
+	t.note(tasks...)
 	return t.Client.Enqueue(t.meter.label(ctx, "enqueue"), tasks...)
+}
+
+func (t *meteredTasks) note(tasks ...execution.Task) {
+	if t.handoffs == nil {
+		return
+	}
+	for _, task := range tasks {
+		t.handoffs.enqueued(task.ID())
+	}
 }

@@ -37,7 +37,7 @@ func (d *Durable) notClaimed(ctx context.Context, task execution.Task, try nonce
 	case errors.As(err, &refused):
 		d.enqueue(ctx, refused.Tasks)
 		d.cfg.Logger.DebugContext(ctx, "claim not granted", "task", task.ID(), "reason", refused.Reason)
-		if refused.Reason == journal.ClaimAhead {
+		if refused.Reason == journal.ClaimAhead && d.aheads.again(task.ID()) {
 			return &execution.PutBack{After: between(5*time.Millisecond, 50*time.Millisecond), Err: err}
 		}
 		if refused.Reason == journal.ClaimOverloaded {
@@ -105,4 +105,29 @@ func (n *nonces) keep(task string, try nonceTry) {
 		oldest := n.order.Remove(n.order.Front()).(nonceEntry)
 		delete(n.tries, oldest.task)
 	}
+}
+
+// maxAhead is how often a task that came ahead of its row is put back. One that was enqueued with a commit which then was
+// refused stays ahead, perhaps for as long as another worker's node runs.
+const maxAhead = 3
+
+// aheads counts how often tasks came ahead of their rows. The zero value is ready.
+type aheads struct {
+	mu     sync.Mutex
+	counts map[string]int // guarded by mu; by task
+}
+
+// again counts, and reports whether the task is to be put back once more.
+func (a *aheads) again(task string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counts == nil || len(a.counts) >= maxNonces { // counting anew costs a few rounds
+		a.counts = map[string]int{}
+	}
+	a.counts[task]++
+	if a.counts[task] <= maxAhead {
+		return true
+	}
+	delete(a.counts, task)
+	return false
 }

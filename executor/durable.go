@@ -33,11 +33,22 @@ type Enqueuer interface {
 	Enqueue(ctx context.Context, tasks ...execution.Task) error
 }
 
+// Pipeline commits a step and enqueues the task that will follow it, in this order and in one round trip.
+type Pipeline interface {
+	// CommitAndEnqueue answers as Store.Commit does, and says whether next stands now. It stands also when the commit was
+	// refused, or came to something else than going on: then it is a task like any other late one.
+	CommitAndEnqueue(ctx context.Context, commit journal.Commit, next execution.Task) (
+		committed journal.Committed, enqueued bool, err error)
+}
+
 // Config is what Durable runs on. Store, Builder and Enqueuer are required; the other fields work at zero.
 type Config struct {
 	Store    Store
 	Builder  local.Builder
 	Enqueuer Enqueuer
+
+	// Pipeline commits and enqueues in one round trip. nil: one after the other.
+	Pipeline Pipeline
 
 	// ClaimTTL is how long a claim lasts unless it is renewed. Default 15s, at least 1s.
 	ClaimTTL time.Duration
@@ -106,6 +117,7 @@ type Durable struct {
 	worker      journal.WorkerID // immutable; random per process start, so nobody inherits a claim by a name
 	definitions *definitions
 	nonces      *nonces
+	aheads      *aheads
 	histories   *histories
 
 	unplaced atomic.Int64
@@ -126,7 +138,7 @@ func NewDurable(cfg Config) (*Durable, error) {
 	}
 	return &Durable{
 		cfg: cfg, worker: journal.WorkerID(rand.Text()), definitions: newDefinitions(cfg.Store, cfg.Builder),
-		nonces: newNonces(), histories: newHistories(maxHistoryBytes), idle: make(chan struct{}), holders: map[*holder]struct{}{},
+		nonces: newNonces(), aheads: &aheads{}, histories: newHistories(maxHistoryBytes), idle: make(chan struct{}), holders: map[*holder]struct{}{},
 	}, nil
 }
 

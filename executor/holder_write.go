@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/execution"
@@ -35,7 +36,7 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 	}
 	faultpoint.Hit("before_commit:" + string(a.node))
 	sent := time.Now() // of the first try: a later one may only repeat its answer
-	committed, err := h.write(ctx, commit)
+	committed, enqueued, err := h.write(ctx, commit)
 	switch {
 	case errors.Is(err, journal.ErrFenced):
 		h.superseded(ctx)
@@ -46,7 +47,7 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 		return false, fmt.Errorf("commit step %d of %s: %w", commit.Step+1, commit.Execution, err)
 	}
 	faultpoint.Hit("after_commit:" + string(a.node))
-	h.committed(ctx, &commit, committed)
+	h.committed(ctx, &commit, committed, enqueued)
 	if !committed.Kept {
 		return false, nil
 	}
@@ -55,17 +56,45 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 	return true, nil
 }
 
-// write is one commit, as often as it takes.
-func (h *holder) write(ctx context.Context, commit journal.Commit) (committed journal.Committed, err error) {
+// write is one commit, as often as it takes. A commit that goes on takes the task of the next step along; enqueued is that
+// task once it stands.
+func (h *holder) write(ctx context.Context, commit journal.Commit) (
+	committed journal.Committed, enqueued *execution.Task, err error,
+) {
+	next := h.nextTask(&commit)
 	err = repeat(ctx, h.lastTry(), func(ctx context.Context) (err error) {
-		committed, err = h.durable.cfg.Store.Commit(ctx, commit)
+		if next == nil {
+			committed, err = h.durable.cfg.Store.Commit(ctx, commit)
+			return err
+		}
+		var stands bool
+		committed, stands, err = h.durable.cfg.Pipeline.CommitAndEnqueue(ctx, commit, *next)
+		if stands {
+			enqueued = next
+		}
+		next = nil // a repeated commit says which tasks are to stand
 		return err
 	})
-	return committed, err
+	return committed, enqueued, err
 }
 
-// committed does what follows a commit.
-func (h *holder) committed(ctx context.Context, commit *journal.Commit, committed journal.Committed) {
+// nextTask is the task that will stand if the commit goes on, nil when that is not to be expected or nobody can send it
+// along. Only a command that takes the execution from this claim could have raised the wake number meanwhile.
+func (h *holder) nextTask(commit *journal.Commit) *execution.Task {
+	if h.durable.cfg.Pipeline == nil || commit.Then.Kind != journal.ThenContinue || commit.Keep > 0 || h.node.Err() != nil ||
+		faultpoint.Armed("after_commit:"+commit.Node) {
+		return nil
+	}
+	row := &h.claimed.Execution
+	return &execution.Task{
+		Execution: commit.Execution, Step: commit.Step + 1, Wake: row.Wake + 1, Queue: journal.TaskQueue(row.Queue, true, false),
+	}
+}
+
+// committed does what follows a commit. The tasks of its answer decide; one that stands already is not sent again.
+func (h *holder) committed(ctx context.Context, commit *journal.Commit, committed journal.Committed,
+	enqueued *execution.Task,
+) {
 	if !committed.Kept {
 		h.stop()
 	}
@@ -74,7 +103,11 @@ func (h *holder) committed(ctx context.Context, commit *journal.Commit, committe
 	} else {
 		h.grow(committed.Step, commit.Messages)
 	}
-	h.durable.enqueue(ctx, committed.Tasks)
+	tasks := committed.Tasks
+	if enqueued != nil {
+		tasks = slices.DeleteFunc(slices.Clone(tasks), func(task execution.Task) bool { return task == *enqueued })
+	}
+	h.durable.enqueue(ctx, tasks)
 }
 
 func (h *holder) commitOf(m *machine, a advance, checkpoint Checkpoint) (journal.Commit, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/onetrip"
 	"github.com/pawl-run/pawl/queue"
 )
 
@@ -87,7 +88,8 @@ func newWorker(b *base, tools *httptool.Client, cfg config.Worker, deps Deps) (*
 	}
 	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger}
 	w.runner, err = executor.NewDurable(executor.Config{
-		Store: b.store, Builder: builder, Enqueuer: b.tasks, ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
+		Store: b.store, Builder: builder, Enqueuer: b.tasks, Pipeline: onetrip.New(b.rdb, b.store, b.tasks),
+		ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})
 	if err != nil {

@@ -28,6 +28,12 @@ func Hit(name string) {
 	select {}                                      // the signal may take a moment: nothing may follow the point
 }
 
+// Armed reports whether this process is to die at the point: what makes its moment too short to be hit may be left out.
+func Armed(name string) bool {
+	point, _ := parse(os.Getenv("PAWL_FAULTPOINT"))
+	return point == name
+}
+
 // parse splits "name#count"; a missing or unreadable count is 1.
 func parse(value string) (string, int64) {
 	point, number, _ := strings.Cut(value, "#")

@@ -19,8 +19,16 @@ func (s *Store) Commit(ctx context.Context, commit journal.Commit) (journal.Comm
 }
 
 func (s *Store) commit(ctx context.Context, commit journal.Commit) (journal.Committed, error) {
-	if err := journal.CheckCommit(commit); err != nil {
+	args, err := commitArguments(commit)
+	if err != nil {
 		return journal.Committed{}, err
+	}
+	return committed(newReply(s.run(ctx, s.scripts.commit, commit.Execution, args...)))
+}
+
+func commitArguments(commit journal.Commit) ([]any, error) {
+	if err := journal.CheckCommit(commit); err != nil {
+		return nil, err
 	}
 	var e encoder
 	then := e.then(commit.Then)
@@ -35,10 +43,7 @@ func (s *Store) commit(ctx context.Context, commit journal.Commit) (journal.Comm
 		fmt.Sprint(len(commit.Messages), len(commit.Plan), len(commit.Batch), len(commit.Events), len(commit.Consumed)),
 		commit.Keep.Milliseconds())
 	args = append(args, e.lists(commit)...)
-	if e.err != nil {
-		return journal.Committed{}, e.err
-	}
-	return committed(newReply(s.run(ctx, s.scripts.commit, commit.Execution, args...)))
+	return args, e.err
 }
 
 // lists are the arguments of a commit that are as many as there are.
