@@ -19,7 +19,7 @@ type history struct {
 	bytes    int    // of all messages, as they are stored
 }
 
-// known is how many messages need not come again: all but the last, by which the store's answer is recognised.
+// known is how many messages need not come again: all but the last, by which the store's answer is recognized.
 func (h *history) known() int {
 	if h == nil {
 		return 0

@@ -64,7 +64,7 @@ func (h *holder) run(ctx context.Context) error {
 	defer end(nil)
 	defer h.stop()
 	h.node, h.end = node, end
-	h.durable.add(h)
+	h.durable.add(h) //nolint:contextcheck // its renewals go on for as long as its node does
 	defer h.durable.remove(h)
 	unlink := context.AfterFunc(ctx, func() { end(ErrDrained) }) // the queue takes its worker back
 	defer unlink()
