@@ -82,6 +82,7 @@ type ToolType string
 const (
 	ToolHTTP  ToolType = "http"
 	ToolHuman ToolType = "human"
+	ToolMCP   ToolType = "mcp" // a server that gives several tools
 )
 
 // Recovery is the class of a tool call whose outcome may be unknown after a crash.
@@ -122,6 +123,17 @@ type Tool struct {
 	// ExpiresAfter and OnExpiry bound a human tool's question; none by default.
 	ExpiresAfter time.Duration      `json:"expiresAfter,omitempty"`
 	OnExpiry     execution.OnExpiry `json:"onExpiry,omitempty"`
+	// Command starts an mcp server on standard input and output, with Env beside what every program needs; URL and
+	// Headers reach one over HTTP. Exactly one of Command and URL is set.
+	Command []string          `json:"command,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	// Allow are the server's own names of the tools that the agent gets; all of them when it is empty.
+	Allow []string `json:"allow,omitempty"`
+	// TrustHints takes the server's readOnlyHint and idempotentHint for the recovery class of tools that have none here.
+	TrustHints bool `json:"trustHints,omitempty"`
+	// Recoveries are the recovery classes of an mcp server's tools, by the server's own names; Recovery is that of the
+	// others, when it is set.
+	Recoveries map[string]Recovery `json:"recoveries,omitempty"`
 }
 
 // Probe asks a tool's server what became of a call.

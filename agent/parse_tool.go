@@ -17,10 +17,13 @@ const DefaultToolTimeout = 60 * time.Second
 const nameRule = "a tool's name has 1 to 64 characters of A-Z a-z 0-9 _ -"
 
 // laterTypes are types of tool that this version knows of and does not have.
-var laterTypes = []string{"mcp", "agent", "client"}
+var laterTypes = []string{"agent", "client"}
 
 // laterToolKeys are keys of a tool that this version knows of and does not have.
-var laterToolKeys = []string{"approval", "command", "args", "env", "allow", "trustHints", "agent", "mode", "durability"}
+var laterToolKeys = []string{"approval", "agent", "mode", "durability"}
+
+// mcpKeys are the keys that only mcp tools have.
+var mcpKeys = []string{"command", "env", "allow", "trustHints"}
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
@@ -47,6 +50,7 @@ func parseTools(agent *object) []Tool {
 		}
 		tools = append(tools, tool)
 	}
+	refusePrefixed(agent, items, tools)
 	if len(tools) == 0 {
 		return nil
 	}
@@ -69,14 +73,18 @@ func parseTool(o *object) Tool {
 	case slices.Contains(laterTypes, value):
 		o.bad("type", "%s is not supported by this version", value)
 		return tool
-	case tool.Type != ToolHTTP && tool.Type != ToolHuman:
-		o.bad("type", "must be one of http, human, not %q", value)
+	case tool.Type != ToolHTTP && tool.Type != ToolHuman && tool.Type != ToolMCP:
+		o.bad("type", "must be one of http, human, mcp, not %q", value)
 		return tool
 	}
-	parseToolSpec(o, &tool)
-	if tool.Type == ToolHTTP {
+	switch tool.Type {
+	case ToolMCP:
+		parseMCPTool(o, &tool)
+	case ToolHTTP:
+		parseToolSpec(o, &tool)
 		parseHTTPTool(o, &tool)
-	} else {
+	case ToolHuman:
+		parseToolSpec(o, &tool)
 		parseHumanTool(o, &tool)
 	}
 	o.refuseUnknown(laterToolKeys...)
@@ -109,6 +117,7 @@ func parseHTTPTool(o *object, tool *Tool) {
 		o.bad("probe", "is only used with recovery: reconcile")
 	}
 	o.refuseKeys("only human tools have it", "expiresAfter", "onExpiry")
+	o.refuseKeys("only mcp tools have it", mcpKeys...)
 }
 
 func parseHumanTool(o *object, tool *Tool) {
@@ -126,6 +135,7 @@ func parseHumanTool(o *object, tool *Tool) {
 		o.bad("parameters", "of a human tool must declare the property question, which is what the person reads")
 	}
 	o.refuseKeys("a human tool has none", "url", "headers", "probe", "timeout", "recovery", "onUnknown")
+	o.refuseKeys("only mcp tools have it", mcpKeys...)
 }
 
 func declaresQuestion(parameters json.RawMessage) bool {

@@ -146,5 +146,6 @@ func (k *Kits) build(ctx context.Context, definition *agent.Definition) (*Kit, e
 		}
 		kit.Tools = append(kit.Tools, tool)
 	}
+	kit.Model = withToolSets(model, kit.Tools)
 	return kit, nil
 }

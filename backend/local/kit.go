@@ -12,12 +12,18 @@ import (
 // Kit is a definition made ready to run: its model and its tools.
 type Kit struct {
 	Model Model
-	Tools []Tool // in the definition's order; names are unique
+	Tools []Tool // in the definition's order; names are unique. A ToolSet stands for its tools
 }
 
-// Tool finds a tool by name; nil when there is none.
+// Tool finds a tool by name, also among those of a ToolSet; nil when there is none.
 func (k *Kit) Tool(name string) Tool {
 	for _, tool := range k.Tools {
+		if set, ok := tool.(ToolSet); ok {
+			if found := set.Find(name); found != nil {
+				return found
+			}
+			continue
+		}
 		if tool.Spec().Name == name {
 			return tool
 		}

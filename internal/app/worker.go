@@ -13,10 +13,12 @@ import (
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/backend/local/httptool"
 	"github.com/pawl-run/pawl/backend/local/human"
+	"github.com/pawl-run/pawl/backend/local/mcptool"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/internal/onetrip"
+	"github.com/pawl-run/pawl/internal/version"
 	"github.com/pawl-run/pawl/queue"
 )
 
@@ -42,7 +44,12 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 		return err
 	}
 	defer tools.Close()
-	w, err := newWorker(b, tools, cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
+	servers, err := mcptool.NewServers(mcptool.Config{Version: version.Read().Version, Logger: deps.Logger})
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	w, err := newWorker(b, tools, servers, cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
 	if err != nil {
 		return err
 	}
@@ -74,14 +81,16 @@ type worker struct {
 	logger *slog.Logger
 }
 
-func newWorker(b *base, tools *httptool.Client, cfg config.Worker, deps Deps) (*worker, error) {
+func newWorker(b *base, tools *httptool.Client, servers *mcptool.Servers, cfg config.Worker, deps Deps) (*worker, error) {
 	models, err := modelFactories()
 	if err != nil {
 		return nil, err
 	}
 	builder, err := local.NewBuilder(local.BuilderConfig{
 		Models: models,
-		Tools:  map[agent.ToolType]local.ToolFactory{agent.ToolHTTP: tools.Factory, agent.ToolHuman: human.Factory},
+		Tools: map[agent.ToolType]local.ToolFactory{
+			agent.ToolHTTP: tools.Factory, agent.ToolHuman: human.Factory, agent.ToolMCP: servers.Factory,
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,31 @@
+// Package mcptool carries out tool calls on MCP servers, through the official SDK: servers that are started (standard
+// input and output) and servers reached over streamable HTTP.
+//
+// A declared tool of type mcp is a local.ToolSet: its server's tools. Each is named by the declaration's name, "_" and the
+// server's own name for it. A name with characters that models refuse, or longer than 64, is changed to fit and ends with
+// "_" and eight hex digits of the sha256 of what it was, so that it is the same in every worker and meets no other.
+//
+// Declarations that reach a server in the same way share one session, which is opened when it is first needed, kept for
+// all executions of the process, and opened again with back-off after it has died. Opening includes reading the list of
+// tools, which is kept also beyond the session's end and read again when the server says that it changed. Opening never
+// runs in a caller's time: it has times of its own, and who waits for it gives up after a while with a transient error.
+//
+// What a call comes to:
+//
+//	a result, isError or not, a JSON-RPC error   a result or an error result; the server has spoken
+//	no session, failure before the call was sent transient for every recovery class
+//	HTTP 408, 425, 429, 503, a session that the
+//	server no longer knows                       transient for every recovery class; Retry-After is honoured
+//	other 4xx, redirects                         an error result
+//	server gone, timeout, other 5xx, context     transient for read_only and idempotent; an unknown outcome for unsafe
+//	ended after the call was sent
+//
+// Each call carries the effect id in its _meta under EffectIDKey and its progress token. A call whose context ends tells
+// the server with notifications/cancelled and returns at once. The client declares no capability: servers cannot ask for
+// elicitation, sampling or roots.
+//
+// A started server gets the variables of its declaration and of inheritedVariables, never the program's others, which
+// hold its secrets. What it writes on standard error is logged at debug, bounded. Header values, variables, commands and
+// addresses may hold secrets: none appears in an error, a result or a log. The package must not know the ledger, the loop
+// or who retries.
+package mcptool

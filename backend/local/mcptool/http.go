@@ -1,0 +1,128 @@
+package mcptool
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxRetryAfter bounds what a server may wish for.
+const maxRetryAfter = 24 * time.Hour
+
+// tripKey is the key of a context's *trip.
+type tripKey struct{}
+
+// trip notes how far the request of a call came.
+type trip struct {
+	mu         sync.Mutex
+	sent       bool // guarded by mu; it got a connection
+	status     int  // guarded by mu; of the last answer
+	retryAfter time.Duration
+}
+
+func withTrip(ctx context.Context) (context.Context, *trip) {
+	t := &trip{}
+	return context.WithValue(ctx, tripKey{}, t), t
+}
+
+func (t *trip) reached() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sent
+}
+
+func (t *trip) answer() (status int, retryAfter time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.status, t.retryAfter
+}
+
+func (t *trip) connected(httptrace.GotConnInfo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent = true
+}
+
+func (t *trip) note(res *http.Response) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.status, t.retryAfter = res.StatusCode, retryAfter(res.Header.Get("Retry-After"))
+}
+
+// retryAfter reads a number of seconds or an HTTP date; 0 when there is no wish, or none that makes sense.
+func retryAfter(value string) time.Duration {
+	wish := time.Duration(0)
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+		wish = time.Duration(min(seconds, int64(maxRetryAfter/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		wish = time.Until(at)
+	}
+	return min(max(wish, 0), maxRetryAfter)
+}
+
+// traveller sends the requests of one session: with the declared headers, to the declared address only, until it ends.
+type traveller struct {
+	header http.Header
+	base   http.RoundTripper
+	ended  context.Context
+}
+
+// RoundTrip sends one request.
+func (t *traveller) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	stop := context.AfterFunc(t.ended, cancel)
+	on, _ := ctx.Value(tripKey{}).(*trip)
+	if on != nil && req.Method == http.MethodPost {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: on.connected})
+	}
+	sent := req.Clone(ctx)
+	for name, values := range t.header {
+		sent.Header[name] = values
+	}
+	sent.Header.Set("User-Agent", "pawl")
+	res, err := t.base.RoundTrip(sent)
+	if err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	if on != nil && req.Method == http.MethodPost {
+		on.note(res)
+	}
+	res.Body = &watchedBody{ReadCloser: res.Body, done: func() { stop(); cancel() }}
+	return res, nil
+}
+
+// overHTTP is the transport to a server behind an address.
+func overHTTP(at address) (mcp.Transport, func()) {
+	ended, end := context.WithCancel(context.Background())
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	base := &http.Transport{
+		Proxy:                  nil, // the agent file alone says where a call goes
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	header := http.Header{}
+	for name, value := range at.Headers {
+		header.Set(name, value)
+	}
+	client := &http.Client{
+		Transport: &traveller{header: header, base: base, ended: ended},
+		// Headers and arguments are for the declared host alone.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &mcp.StreamableClientTransport{Endpoint: at.URL, HTTPClient: client, MaxEventSize: maxMessage}, func() {
+		end()
+		base.CloseIdleConnections()
+	}
+}
