@@ -52,7 +52,7 @@ func BenchmarkServerTime(b *testing.B) {
 	b.ReportMetric(micros(commits, 5*executions), "us/commit")
 	b.ReportMetric(float64(c.memory()-before-int64(user))/executions, "B/finished")
 	c.keys()
-	c.allocations()
+	c.again()
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -176,20 +176,30 @@ func (c *costs) keys() {
 	}
 }
 
-// allocations reports those of a claim and of a commit in the client.
-func (c *costs) allocations() {
+// again claims and commits one execution again and again: the least time that the server spends in a claim and a commit
+// together, and their allocations in the client.
+func (c *costs) again() {
 	n := newExecution(1)
 	_, err := c.store.Reserve(context.Background(), n)
 	require.NoError(c.b, err)
 	nonce := 0
-	pair := testing.AllocsPerRun(200, func() {
+	step := func() {
 		nonce++
 		claimed, err := c.store.Claim(context.Background(), journal.ClaimRequest{
-			Execution: n.ID, Worker: "w", Nonce: fmt.Sprint(nonce), TTL: time.Minute,
+			Execution: n.ID, Worker: "worker-01JDXK3M5N7P", Nonce: fmt.Sprintf("%026d", nonce), TTL: time.Minute,
 		})
 		require.NoError(c.b, err)
 		_, err = c.store.Commit(context.Background(), next(claimed, journal.Then{Kind: journal.ThenContinue}))
 		require.NoError(c.b, err)
-	})
-	c.b.ReportMetric(pair, "allocs/step")
+	}
+	best := time.Hour
+	for range 10 {
+		best = min(best, c.phase("", 0, func() {
+			for range 1000 {
+				step()
+			}
+		}))
+	}
+	c.b.ReportMetric(micros(best, 1000), "us/step")
+	c.b.ReportMetric(testing.AllocsPerRun(200, step), "allocs/step")
 }

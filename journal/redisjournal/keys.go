@@ -38,21 +38,6 @@ func (k keyspace) row(id execution.ID) string {
 	return k.partition(id.Partition()) + rowMark + string(id)
 }
 
-// events is a list, index = sequence - 1, of "<ms> <payload>".
-func (k keyspace) events(id execution.ID) string { return k.row(id) + ":events" }
-
-// checkpoints is a list, index = step.
-func (k keyspace) checkpoints(id execution.ID) string { return k.row(id) + ":checkpoints" }
-
-// tools is a hash: the ledger, <call>:intent, <call>:started (a fence) and <call>:receipt.
-func (k keyspace) tools(id execution.ID) string { return k.row(id) + ":tools" }
-
-// inbox is a hash: request id -> payload.
-func (k keyspace) inbox(id execution.ID) string { return k.row(id) + ":inbox" }
-
-// receipts is a hash: operation:<id> -> "<sequence> <receipt>", request:<id> -> operation id.
-func (k keyspace) receipts(id execution.ID) string { return k.row(id) + ":receipts" }
-
 // due, handoff and purge are zsets: member -> ms.
 func (k keyspace) due(p execution.Partition) string     { return k.partition(p) + "due" }
 func (k keyspace) handoff(p execution.Partition) string { return k.partition(p) + "handoff" }
@@ -114,7 +99,11 @@ func (k keyspace) feed(id execution.ID) string { return k.prefix + ":feed:" + st
 
 func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":requests:" + string(id) }
 
-// execution lists an execution's keys as scripts get them.
+// execution lists an execution's keys as scripts get them. Beside the row stand events, a list, index = sequence - 1, of
+// "<ms> <payload>"; checkpoints, a list, index = step; tools, a hash: the ledger, <call>:intent, <call>:started (a fence) and
+// <call>:receipt; inbox, a hash: request id -> payload; receipts, a hash: operation:<id> -> "<sequence> <receipt>",
+// request:<id> -> operation id; and, of a row that has ended, blobs, a list: those of its fields that are long, as name and
+// value.
 func (k keyspace) execution(id execution.ID) []string {
 	row := k.row(id)
 	partition := row[:len(row)-len(rowMark)-len(id)]

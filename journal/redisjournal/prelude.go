@@ -14,37 +14,34 @@ const (
 	workersPlace = "@WORKERS@"
 )
 
-// prelude is the store's constants as Lua locals, with which every script begins: durations in ms, bounds, queues, and the
-// events that scripts write on their own. They are part of the source and not arguments, so that no call carries and
-// parses them. The table of a script's scripts grows by one for each configuration in use.
-func prelude(cfg Config) (string, error) {
+// constant is a Lua local with which scripts begin.
+type constant struct{ name, literal string }
+
+// prelude is the store's constants: durations in ms, bounds, queues, and the events that scripts write on their own. They
+// are part of the source and not arguments, so that no call carries and parses them. Redis keeps the scripts of each
+// configuration in use.
+func prelude(cfg Config) ([]constant, error) {
 	var e encoder
 	quarantine := journal.QuarantineSuspension(nodePlace, []journal.WorkerID{workersPlace})
-	var b strings.Builder
-	for _, constant := range []struct {
-		name  string
-		value any
-	}{
-		{"GRACE", cfg.HandoffGrace.Milliseconds()},
-		{"RETENTION", cfg.Retention.Milliseconds()},
-		{"CLEANUP", cfg.CleanupTimeout.Milliseconds()},
-		{"CANCEL_GRACE", cfg.CancelGrace.Milliseconds()},
-		{"LOOK_AGAIN", cfg.LookAgain.Milliseconds()},
-		{"MAX_EVENTS", cfg.MaxEvents},
-		{"MAX_WAITING", cfg.MaxWaiting},
-		{"ENOUGH_HISTORY", journal.ClaimHistoryBytes},
-		{"SUSPECT_QUEUE", execution.SuspectQueue},
-		{"NEW_SUFFIX", execution.NewSuffix},
-		{"STARTED_EVENT", e.event(execution.ExecutionStarted{})},
-		{"RECLAIMED_EVENT", e.event(journal.ReclaimedWarning())},
-		{"CANCELED_EVENT", e.event(execution.ExecutionCanceled{})},
-		{"PAUSED_EVENT", e.event(journal.SuspendedEvent(journal.PausedSuspension()))},
-		{"QUARANTINE_DETAIL", quarantine.Detail},
-		{"QUARANTINED_EVENT", e.event(journal.SuspendedEvent(quarantine))},
-	} {
-		fmt.Fprintf(&b, "local %s = %s\n", constant.name, luaLiteral(constant.value))
+	constants := []constant{
+		{"GRACE", luaLiteral(cfg.HandoffGrace.Milliseconds())},
+		{"RETENTION", luaLiteral(cfg.Retention.Milliseconds())},
+		{"CLEANUP", luaLiteral(cfg.CleanupTimeout.Milliseconds())},
+		{"CANCEL_GRACE", luaLiteral(cfg.CancelGrace.Milliseconds())},
+		{"LOOK_AGAIN", luaLiteral(cfg.LookAgain.Milliseconds())},
+		{"MAX_EVENTS", luaLiteral(cfg.MaxEvents)},
+		{"MAX_WAITING", luaLiteral(cfg.MaxWaiting)},
+		{"ENOUGH_HISTORY", luaLiteral(journal.ClaimHistoryBytes)},
+		{"SUSPECT_QUEUE", luaLiteral(execution.SuspectQueue)},
+		{"NEW_SUFFIX", luaLiteral(execution.NewSuffix)},
+		{"STARTED_EVENT", luaLiteral(e.event(execution.ExecutionStarted{}))},
+		{"RECLAIMED_EVENT", luaLiteral(e.event(journal.ReclaimedWarning()))},
+		{"CANCELED_EVENT", luaLiteral(e.event(execution.ExecutionCanceled{}))},
+		{"PAUSED_EVENT", luaLiteral(e.event(journal.SuspendedEvent(journal.PausedSuspension())))},
+		{"QUARANTINE_DETAIL", luaLiteral(quarantine.Detail)},
+		{"QUARANTINED_EVENT", luaLiteral(e.event(journal.SuspendedEvent(quarantine)))},
 	}
-	return b.String(), e.err
+	return constants, e.err
 }
 
 // luaLiteral writes a number, or a text between quotes: every byte that is not printable ASCII by its decimal code.

@@ -4,6 +4,11 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,10 +23,86 @@ type script struct {
 	source string
 }
 
-// load assembles a script: the constants, lib.lua, moves.lua as the body of its last function, and the script's own file.
-func load(constants, name string) *script {
-	source := constants + file("lib") + "local function moves()\n" + file("moves") + "end\n" + file(name)
-	return &script{name: name, Script: redis.NewScript(source), source: source}
+// load makes a script of its text: see texts. Constants are Lua locals by name; those that the text mentions precede it.
+func load(constants []constant, name string) *script {
+	text := texts()[name]
+	var source strings.Builder
+	for _, c := range constants {
+		if text.words[c.name] {
+			fmt.Fprintf(&source, "local %s = %s\n", c.name, c.literal)
+		}
+	}
+	source.WriteString(text.source)
+	return &script{name: name, Script: redis.NewScript(source.String()), source: source.String()}
+}
+
+// text is a piece of Lua and the words of its code.
+type text struct {
+	name, source string
+	words        map[string]bool
+}
+
+// texts are the scripts by name: the own file of each behind those functions of lib.lua that it needs, and behind moves.lua
+// as the body of a function when it calls that. A closure that a script does not call would be built for nothing with
+// every call.
+var texts = sync.OnceValue(func() map[string]text {
+	lib, all := locals(file("lib")), make(map[string]text)
+	moves := newText("moves", "local function moves()\n"+file("moves")+"end\n")
+	entries, err := sources.ReadDir("lua")
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	for _, entry := range entries {
+		name := strings.TrimSuffix(entry.Name(), ".lua")
+		made := newText(name, file(name))
+		if made.words["moves"] {
+			made = moves.before(made)
+		}
+		for _, local := range slices.Backward(lib) {
+			if made.words[local.name] {
+				made = local.before(made)
+			}
+		}
+		all[name] = made
+	}
+	return all
+})
+
+var luaWord = regexp.MustCompile(`[A-Za-z_]+`)
+
+func newText(name, source string) text {
+	words := make(map[string]bool)
+	for line := range strings.SplitSeq(source, "\n") {
+		code, _, _ := strings.Cut(line, "--")
+		for _, word := range luaWord.FindAllString(code, -1) {
+			words[word] = true
+		}
+	}
+	return text{name: name, source: source, words: words}
+}
+
+// before is both texts as one of the second's name.
+func (t text) before(other text) text {
+	words := maps.Clone(t.words)
+	maps.Copy(words, other.words)
+	return text{name: other.name, source: t.source + other.source, words: words}
+}
+
+// atMargin is where a local of the library begins, at the margin.
+var atMargin = regexp.MustCompile(`(?m)^local (?:function )?([A-Za-z_]+)`)
+
+// locals cuts the library into its locals.
+func locals(lib string) []text {
+	var cut []text
+	begins := atMargin.FindAllStringSubmatchIndex(lib, -1)
+	for i, begin := range begins {
+		end := len(lib)
+		if i+1 < len(begins) {
+			end = begins[i+1][0]
+		}
+		cut = append(cut, newText(lib[begin[2]:begin[3]], lib[begin[0]:end]))
+	}
+	return cut
 }
 
 func file(name string) string {

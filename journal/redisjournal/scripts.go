@@ -10,7 +10,7 @@ type scripts struct {
 	get, events, read, ledger                                      *script
 }
 
-func loadScripts(constants string) scripts {
+func loadScripts(constants []constant) scripts {
 	load := func(name string) *script { return load(constants, name) }
 	return scripts{
 		reserve: load("reserve"), reserveKey: load("reserve_key"), claim: load("claim"), renew: load("renew"),

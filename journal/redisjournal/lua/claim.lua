@@ -2,8 +2,8 @@
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 step (empty: any), 2 worker, 3 nonce, 4 TTL in ms, 5 reclaims allowed (0: no bound), 6 messages the caller knows,
 --   7 states of the move, then the tail.
--- Returns: {granted, fence, reclaimed, now in ms, claimed fields, last sequence, worker, expiry in ms, checkpoint, calls, ledger, inbox,
---   messages or nil, their number in all} or
+-- Returns: {granted, fence, reclaimed, now in ms, claimed fields, last sequence, worker, expiry in ms, checkpoint, calls, ledger,
+--   inbox, messages or nil, their number in all} or
 --   {refused, reason, ms until it may be tried again, tasks}.
 -- Refuses: NOTFOUND. Every other refusal is a reply.
 -- Invariant: at most one live claim; the fence grows; a recorded cancel or pause, or one reclaim too many, is carried out
@@ -43,7 +43,7 @@ local function granted()
   local messages, count = false, 0
   if row.readsHistory == '1' then messages, count = first_page() end
   return {
-    'granted', row.fence, row.claimAnswer, text(x.now), {
+    'granted', row.fence, row.claimAnswer, t.stamp, {
       row.id, row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,
       row.reclaims, row.startedAtMs, row.deadlineAtMs,
     }, text(length(x) + #x.log), row.worker, row.expiresAtMs, redis.call('LINDEX', x.checkpoints, -1), names, ledger,
@@ -114,7 +114,7 @@ if row.refusedNonce ~= '' then clear(x, 'refusedNonce') end
 if row.state ~= 'running' then put(x, 'state', 'running') end
 if row.waitKind ~= '' then clear(x, 'waitKind', 'waitUntilMs') end
 if row.startedAtMs == '' then
-  put(x, 'startedAtMs', text(x.now))
+  put(x, 'startedAtMs', t.stamp)
   if number(row.deadlineMs) > 0 then put(x, 'deadlineAtMs', text(x.now + number(row.deadlineMs))) end
   event(x, STARTED_EVENT)
   touch(x)

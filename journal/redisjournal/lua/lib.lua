@@ -1,4 +1,4 @@
--- Purpose: what all scripts share. A script opens the execution, guards, decides on the opened copy with put, event, move
+-- Purpose: what scripts share; each gets those locals that it needs (script.go). A script opens the execution, guards, decides on the opened copy with put, event, move
 --   and later, and then saves: save does every write, type-checks every key before the first one, and publishes last. In
 --   front of it stand the store's constants, in capitals (prelude.go); behind it moves(), which builds what only the rarer
 --   moves of a row need, so that the common path of a claim and a commit does without.
@@ -31,12 +31,14 @@ local function contains(list, word)
 end
 local function is_terminal(state) return state == 'completed' or state == 'failed' or state == 'canceled' end
 
--- tail binds the end of ARGV.
+-- tail binds the end of ARGV: the clock as a number, and as the text that is stored.
 local function tail()
   local now = ARGV[#ARGV]
-  if now ~= '' then return { now = number(now), tasks = {} } end
-  local clock = redis.call('TIME')
-  return { now = clock[1] * 1000 + math.floor(clock[2] / 1000), tasks = {} }
+  if now == '' then
+    local clock = redis.call('TIME')
+    now = string.format('%s%03d', clock[1], clock[2] / 1000)
+  end
+  return { now = number(now), stamp = now, tasks = {} }
 end
 
 -- read loads the named fields at once, and all others together when the first of them is used.
@@ -169,7 +171,7 @@ local function runnable(x, grace)
   if queue ~= row.queue then put(x, 'taskQueue', queue) else clear(x, 'taskQueue') end
   if row.waitKind ~= '' then clear(x, 'waitKind', 'waitUntilMs') end
   put(x, 'wake', text(number(row.wake) + 1))
-  put(x, 'runnableAtMs', text(x.now))
+  put(x, 'runnableAtMs', x.tail.stamp)
   move(x, 'handoff', x.now + grace)
   lines[#lines + 1] = standing(x)
 end
@@ -232,7 +234,7 @@ local function write(x)
   if x.exists then redis.call('ZREM', x[x.was], index and id or '') end
   if index then redis.call('ZADD', x[index], text(x.at), id) end
   if #log > 0 then
-    local at, entries = text(x.now) .. ' ', {}
+    local at, entries = x.tail.stamp .. ' ', {}
     for i = 1, #log do entries[i] = at .. log[i] end
     for i = 1, #log, PAGE do redis.call('RPUSH', x.events, unpack(entries, i, math.min(i + PAGE - 1, #log))) end
   end
@@ -252,7 +254,7 @@ end
 -- touch notes a change that a client can see.
 local function touch(x)
   put(x, 'version', text(number(x.row.version) + 1))
-  put(x, 'updatedAtMs', text(x.now))
+  put(x, 'updatedAtMs', x.tail.stamp)
   if x.next then touch(x.next) end
 end
 
