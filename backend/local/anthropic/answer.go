@@ -138,12 +138,12 @@ func (a *answer) response() (local.ModelResponse, error) {
 
 // reason is why the answer ended, in the words of every provider.
 func (a *answer) reason() string {
-	switch sdk.StopReason(a.finish) {
-	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+	switch a.finish {
+	case "max_tokens", "model_context_window_exceeded":
 		return "length"
-	case sdk.StopReasonToolUse:
+	case "tool_use":
 		return "tool_calls"
-	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence:
+	case "end_turn", "stop_sequence":
 		return "stop"
 	}
 	return "other"

@@ -162,7 +162,7 @@ func classify(status int, d detail) (local.ErrorKind, string) {
 	return local.Permanent, "invalid_request"
 }
 
-// tooLong recognises a transcript that does not fit the model, which providers say in words only.
+// tooLong recognizes a transcript that does not fit the model, which providers say in words only.
 func tooLong(d detail) bool {
 	if d.Code == "context_length_exceeded" || d.Code == "string_above_max_length" {
 		return true
@@ -194,7 +194,7 @@ func readDetail(body []byte) detail {
 			return detail{Message: text, Type: word(outer["type"])}
 		}
 		var fields map[string]json.RawMessage
-		if json.Unmarshal(inner, &fields) == nil {
+		if json.Unmarshal(inner, &fields) == nil && fields != nil {
 			outer = fields
 		}
 	}

@@ -89,19 +89,24 @@ func (s Subject) ask(t *testing.T, ctx context.Context, url string, timeout, sil
 	return response, err
 }
 
-func (s Subject) fails(t *testing.T, url string, kind local.ErrorKind, code string) *local.Error {
+func (s Subject) fails(t *testing.T, url string, kind local.ErrorKind, code string) {
 	t.Helper()
 	_, err := s.ask(t, t.Context(), url, patience, patience)
-	return classified(t, err, kind, code)
+	classified(t, err, kind, code)
 }
 
-func classified(t *testing.T, err error, kind local.ErrorKind, code string) *local.Error {
+func classified(t *testing.T, err error, kind local.ErrorKind, code string) {
 	t.Helper()
-	var failure *local.Error
-	require.ErrorAs(t, err, &failure)
+	failure := failureOf(t, err)
 	require.Equal(t, code, failure.Code, failure.Message)
 	require.Equal(t, kind, failure.Kind)
 	require.NotEmpty(t, failure.Message)
+}
+
+func failureOf(t *testing.T, err error) *local.Error {
+	t.Helper()
+	var failure *local.Error
+	require.ErrorAs(t, err, &failure)
 	return failure
 }
 
@@ -112,6 +117,7 @@ func stream(w http.ResponseWriter, text string) {
 }
 
 func testStatuses(t *testing.T, s Subject) {
+	t.Helper()
 	const body = `{"type":"error","error":{"message":%q,"type":%q,"code":%q}}`
 	for name, c := range map[string]struct {
 		status        int
@@ -158,7 +164,9 @@ func testStatuses(t *testing.T, s Subject) {
 				w.WriteHeader(c.status)
 				_, _ = fmt.Fprintf(w, body, c.message, c.word, c.word)
 			})
-			failure := s.fails(t, url, c.kind, c.code)
+			_, err := s.ask(t, t.Context(), url, patience, patience)
+			classified(t, err, c.kind, c.code)
+			failure := failureOf(t, err)
 			require.Equal(t, c.retry, failure.RetryAfter)
 			require.Contains(t, failure.Message, c.says)
 			require.Equal(t, 1, calls, "retries are not the adapter's")
@@ -175,6 +183,7 @@ func testStatuses(t *testing.T, s Subject) {
 }
 
 func testCut(t *testing.T, s Subject) {
+	t.Helper()
 	for name, cut := range map[string]func(http.ResponseWriter){
 		"closed": func(http.ResponseWriter) {},
 		"broken": func(w http.ResponseWriter) {
@@ -199,6 +208,7 @@ func testCut(t *testing.T, s Subject) {
 }
 
 func testSilent(t *testing.T, s Subject) {
+	t.Helper()
 	gone := make(chan struct{})
 	url := s.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -213,6 +223,7 @@ func testSilent(t *testing.T, s Subject) {
 }
 
 func testSlow(t *testing.T, s Subject) {
+	t.Helper()
 	const pieces = 12
 	url := s.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		ticker := time.NewTicker(short)
@@ -235,6 +246,7 @@ func testSlow(t *testing.T, s Subject) {
 }
 
 func testTimeout(t *testing.T, s Subject) {
+	t.Helper()
 	gone := make(chan struct{})
 	url := s.serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -247,6 +259,7 @@ func testTimeout(t *testing.T, s Subject) {
 }
 
 func testCancel(t *testing.T, s Subject) {
+	t.Helper()
 	for name, begin := range map[string]string{"before the answer": "", "within the answer": s.Begin} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -286,6 +299,7 @@ func wait(t *testing.T, gone <-chan struct{}) {
 }
 
 func testMalformed(t *testing.T, s Subject) {
+	t.Helper()
 	for name, text := range map[string]string{
 		"no JSON":     "event: message_start\ndata: {\"a\":\n\n",
 		"a web page":  "<html><body>Welcome</body></html>",
@@ -301,6 +315,7 @@ func testMalformed(t *testing.T, s Subject) {
 }
 
 func testNoServer(t *testing.T, s Subject) {
+	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
@@ -308,15 +323,18 @@ func testNoServer(t *testing.T, s Subject) {
 }
 
 func testRedirect(t *testing.T, s Subject) {
+	t.Helper()
 	other := s.serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") })
 	url := s.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other+"/?key="+s.Key, http.StatusTemporaryRedirect)
 	})
-	failure := s.fails(t, url, local.Permanent, "redirected")
-	require.Contains(t, failure.Message, "baseURL")
+	_, err := s.ask(t, t.Context(), url, patience, patience)
+	classified(t, err, local.Permanent, "redirected")
+	require.ErrorContains(t, err, "baseURL")
 }
 
 func testErrors(t *testing.T, s Subject) {
+	t.Helper()
 	for _, c := range s.Errors {
 		url := s.serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			stream(w, s.Begin)

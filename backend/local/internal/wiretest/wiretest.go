@@ -123,6 +123,7 @@ func load(t *testing.T, file string) *transcript {
 }
 
 func (tr *transcript) handler(t *testing.T, check func(*http.Request)) http.Handler {
+	t.Helper()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
@@ -176,4 +177,20 @@ func indented(t *testing.T, text string) string {
 		t.Errorf("encode: %v", err)
 	}
 	return string(out) + "\n"
+}
+
+// Ask serves one answer, the stream, and returns the body of the request, in one form, and what became of it.
+func Ask(t *testing.T, stream string, build func(url string) local.Model, request local.ModelRequest) (string, local.ModelResponse, []string, error) {
+	t.Helper()
+	body := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		body <- string(data)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, stream)
+	}))
+	defer server.Close()
+	var frames Frames
+	response, err := build(server.URL).Generate(t.Context(), request, &frames)
+	return indented(t, <-body), response, frames.Deltas(), err
 }
