@@ -63,8 +63,12 @@ func kills() []kill {
 	}
 	list = append(list, kill{"before_commit:run_complete", "walk", 1}, kill{"before_commit:run_failed", "fall", 1},
 		kill{"after_commit:run_start", "walk", 0})
+	kept := 0 // behind a commit that kept its claim there is a holder to be reclaimed from
+	if nodes := harness.NodesPerTask(); nodes != "" && nodes != "1" {
+		kept = 1
+	}
 	for _, boundary := range followed {
-		list = append(list, kill{"after_commit:" + boundary, "walk", 0})
+		list = append(list, kill{"after_commit:" + boundary, "walk", kept})
 	}
 	return list
 }

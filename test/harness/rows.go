@@ -62,15 +62,16 @@ func (s *Stack) Holders(ids []execution.ID) ([]Holder, error) {
 	return holders, nil
 }
 
-// NextClaim polls until a claim with another fence than the given one is taken and sends when it was seen. The channel
-// is closed without a value when that takes longer than limit.
+// NextClaim polls until a claim with another fence than the given one is taken and sends when it was seen. A row that has
+// ended keeps no fence: whoever ended it had claimed it, perhaps between two looks. The channel is closed without a value when that takes longer than limit.
 func (s *Stack) NextClaim(id execution.ID, fence string, limit time.Duration) <-chan time.Time {
 	seen := make(chan time.Time, 1)
 	go func() {
 		defer close(seen)
 		Poll(limit, func() bool {
 			got, err := s.Redis.HGet(context.Background(), RowKey(id), "fenceCounter").Result()
-			if err != nil || got == fence || got == "0" && fence == "" {
+			ended := errors.Is(err, redis.Nil) && fence != "" && s.ended(id)
+			if !ended && (err != nil || got == fence || got == "0" && fence == "") {
 				return false
 			}
 			seen <- time.Now()
@@ -78,6 +79,11 @@ func (s *Stack) NextClaim(id execution.ID, fence string, limit time.Duration) <-
 		})
 	}()
 	return seen
+}
+
+func (s *Stack) ended(id execution.ID) bool {
+	state, err := s.Redis.HGet(context.Background(), RowKey(id), "state").Result()
+	return err == nil && execution.State(state).Terminal()
 }
 
 // Checkpoints reads the execution's checkpoints as they are stored.

@@ -104,6 +104,10 @@ func (s *Stack) Bound() time.Duration {
 	return max(s.Config.ClaimTTL, s.Config.Grace) + s.Config.ReapInterval + time.Second
 }
 
+// NodesPerTask is the setting under which this run of the tests starts its workers, from PAWL_TEST_NODES_PER_TASK; empty:
+// the shipped one.
+func NodesPerTask() string { return os.Getenv("PAWL_TEST_NODES_PER_TASK") }
+
 // Environment is the environment of a program, extra names last.
 func (s *Stack) Environment(extra map[string]string) []string {
 	env := map[string]string{
@@ -115,6 +119,9 @@ func (s *Stack) Environment(extra map[string]string) []string {
 		"PAWL_REAP_INTERVAL": s.Config.ReapInterval.String(),
 		"PAWL_LOG_FORMAT":    "json",
 		"PAWL_LOG_LEVEL":     "info",
+	}
+	if nodes := NodesPerTask(); nodes != "" {
+		env["PAWL_NODES_PER_TASK"] = nodes
 	}
 	maps.Copy(env, s.Config.Env)
 	maps.Copy(env, extra)
