@@ -74,8 +74,11 @@ end
 local function partition(x) return string.match(x.key or x.due, '^(.-}:)') end
 local function prefix(x) return string.match(x.key, '^(.-):{') end
 
+-- put changes a field. Changes are kept as one command takes them: name and value in turn, the last of a name counts.
 local function put(x, name, value)
-  x.row[name], x.changes[name] = value, value
+  local changes = x.changes
+  local n = #changes
+  x.row[name], changes[n + 1], changes[n + 2] = value, name, value
 end
 
 -- clear empties fields; one that the script has not read is written without a look.
@@ -211,18 +214,7 @@ end
 -- prepare does the reads of save, prepares its commands and checks them.
 local function prepare(x)
   if #x.log > 0 then length(x) end
-  if x.settle then
-    x.settle(x)
-  else
-    local changed = {}
-    for name, value in pairs(x.changes) do
-      if value ~= '' or x.exists then -- of a new row nothing is to be emptied
-        changed[#changed + 1] = name
-        changed[#changed + 1] = value
-      end
-    end
-    x.changed = changed
-  end
+  if x.settle then x.settle(x) end
   for i = 1, #x.commands do check(x.commands[i]) end
   if x.next then prepare(x.next) end
 end
@@ -240,7 +232,7 @@ local function write(x)
   end
   if x.settle then redis.call('DEL', x.key) end
   if x.blobs and #x.blobs > 0 then redis.call('RPUSH', x.key .. ':blobs', unpack(x.blobs)) end
-  if #x.changed > 0 then redis.call('HSET', x.key, unpack(x.changed)) end
+  if #x.changes > 0 then redis.call('HSET', x.key, unpack(x.changes)) end
   for i = 1, #x.commands do redis.call(unpack(x.commands[i])) end
   if x.next then write(x.next) end
 end

@@ -106,12 +106,12 @@ local function settle(x)
   for name in pairs(row) do
     if LIVE[name] or string.find(name, '^message:') then row[name] = nil end
   end
-  for name, value in pairs(x.changes) do row[name] = value end
+  for i = 1, #x.changes, 2 do row[x.changes[i]] = x.changes[i + 1] end
   redis.call('LLEN', x.key .. ':blobs')
-  x.changed, x.blobs = {}, {}
+  x.changes, x.blobs = {}, {}
   for name, value in pairs(row) do
     if value ~= '' then
-      local kept = #value > 64 and x.blobs or x.changed
+      local kept = #value > 64 and x.blobs or x.changes
       kept[#kept + 1] = name
       kept[#kept + 1] = value
     end
