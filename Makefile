@@ -28,9 +28,10 @@ test: setup ## Vet and test everything with the race detector
 
 test/race: test ## The same: every test run uses the race detector
 
-test/fault: setup ## Kill, freeze and restart real processes
+test/fault: setup ## Kill, freeze and restart real processes, with one node per task and with eight
 	go vet -tags faultpoint ./...
 	go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./internal/faultpoint/... ./test/fault/...
+	PAWL_TEST_NODES_PER_TASK=8 go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./test/fault/...
 
 soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call, minutes of random attacks
 	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo|UnderAttack' $(TEST_FLAGS) ./test/fault/
