@@ -14,80 +14,95 @@ import (
 
 func TestAServerGivesItsTools(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		declared.OnUnknown, declared.MaxRetries = agent.UnknownFail, 3
-		set := newSet(t, newServers(t, mcptool.Config{}), declared)
-		tools, err := set.Tools(t.Context())
-		require.NoError(t, err)
-		names := map[string]agent.Recovery{}
-		for _, tool := range tools {
-			spec := tool.Spec()
-			names[spec.Name] = spec.Recovery
-			require.JSONEq(t, `{"type":"object"}`, string(spec.Parameters))
-			require.Equal(t, soon, spec.Timeout)
-			require.Equal(t, agent.UnknownFail, spec.OnUnknown)
-			require.Equal(t, 3, spec.MaxRetries)
-		}
-		require.Equal(t, agent.Unsafe, names["s_echo"], "hints are not trusted")
-		require.Contains(t, names, "s_odd_name_9fead53b", "changed names end with a hash")
-		require.Equal(t, "Does echo.", set.Find("s_echo").Spec().Description)
-		require.Nil(t, set.Find("s_missing"))
-		require.Nil(t, set.Find("echo"))
-		require.Nil(t, set.Find("s"))
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			declared.OnUnknown, declared.MaxRetries = agent.UnknownFail, 3
+			set := newSet(t, newServers(t, mcptool.Config{}), declared)
+			tools, err := set.Tools(t.Context())
+			require.NoError(t, err)
+			names := map[string]agent.Recovery{}
+			for _, tool := range tools {
+				spec := tool.Spec()
+				names[spec.Name] = spec.Recovery
+				require.JSONEq(t, `{"type":"object"}`, string(spec.Parameters))
+				require.Equal(t, soon, spec.Timeout)
+				require.Equal(t, agent.UnknownFail, spec.OnUnknown)
+				require.Equal(t, 3, spec.MaxRetries)
+			}
+			require.Equal(t, agent.Unsafe, names["s_echo"], "hints are not trusted")
+			require.Contains(t, names, "s_odd_name_9fead53b", "changed names end with a hash")
+			require.Equal(t, "Does echo.", set.Find("s_echo").Spec().Description)
+			require.Nil(t, set.Find("s_missing"))
+			require.Nil(t, set.Find("echo"))
+			require.Nil(t, set.Find("s"))
+		})
+	}
 }
 
 func TestResultsKeepTheirTypes(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		set := newSet(t, newServers(t, mcptool.Config{}), declared)
-		require.JSONEq(t, `"{\"a\":1}"`, succeed(t, set, "s_echo", `{"a":1}`))
-		require.Equal(t, `""`, succeed(t, set, "s_nothing", `{}`))
-		require.Equal(t, `{"id":12345678901234567}`, succeed(t, set, "s_structured", `{}`))
-		require.JSONEq(t, `{"content":[{"type":"text","text":"seven"}],"structuredContent":{"id":7}}`, succeed(t, set, "s_both", `{}`))
-		require.JSONEq(t, `{"content":[
-			{"type":"text","text":"a picture"},
-			{"type":"image","mimeType":"image/png","data":"cG5n"},
-			{"type":"resource","resource":{"uri":"file:///a.txt","mimeType":"text/plain","text":"hello"}},
-			{"type":"resource_link","uri":"file:///b.txt","name":"b"}]}`, succeed(t, set, "s_rich", `{}`))
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := newSet(t, newServers(t, mcptool.Config{}), declared)
+			require.JSONEq(t, `"{\"a\":1}"`, succeed(t, set, "s_echo", `{"a":1}`))
+			require.Equal(t, `""`, succeed(t, set, "s_nothing", `{}`))
+			require.Equal(t, `{"id":12345678901234567}`, succeed(t, set, "s_structured", `{}`))
+			require.JSONEq(t, `{"content":[{"type":"text","text":"seven"}],"structuredContent":{"id":7}}`, succeed(t, set, "s_both", `{}`))
+			require.JSONEq(t, `{"content":[
+				{"type":"text","text":"a picture"},
+				{"type":"image","mimeType":"image/png","data":"cG5n"},
+				{"type":"resource","resource":{"uri":"file:///a.txt","mimeType":"text/plain","text":"hello"}},
+				{"type":"resource_link","uri":"file:///b.txt","name":"b"}]}`, succeed(t, set, "s_rich", `{}`))
+		})
+	}
 }
 
 func TestTheServersNoIsAnErrorResult(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		set := newSet(t, newServers(t, mcptool.Config{}), declared)
-		for name, want := range map[string]string{
-			"s_fail": "no such city", "s_protocol": "went wrong inside", "s_elicit": "elicitation",
-		} {
-			result, err := call(t, t.Context(), set, name, `{}`)
-			require.NoError(t, err, name)
-			require.True(t, result.IsError, name)
-			require.Equal(t, execution.ToolExecution, result.ErrorKind)
-			require.Contains(t, string(result.Content), want)
-		}
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := newSet(t, newServers(t, mcptool.Config{}), declared)
+			for name, want := range map[string]string{
+				"s_fail": "no such city", "s_protocol": "went wrong inside", "s_elicit": "elicitation",
+			} {
+				result, err := call(t, t.Context(), set, name, `{}`)
+				require.NoError(t, err, name)
+				require.True(t, result.IsError, name)
+				require.Equal(t, execution.ToolExecution, result.ErrorKind)
+				require.Contains(t, string(result.Content), want)
+			}
+		})
+	}
 }
 
 func TestCaseB7_TheEffectIDReachesTheServer(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		set := newSet(t, newServers(t, mcptool.Config{}), declared)
-		require.Equal(t, `"exec_0001ARZ3NDEKTSV4RRFFQ69G5FAV:call_0_0"`, succeed(t, set, "s_meta", `{}`))
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := newSet(t, newServers(t, mcptool.Config{}), declared)
+			require.Equal(t, `"exec_0001ARZ3NDEKTSV4RRFFQ69G5FAV:call_0_0"`, succeed(t, set, "s_meta", `{}`))
+		})
+	}
 }
 
 func TestHugeResults(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		set := newSet(t, newServers(t, mcptool.Config{}), declared)
-		require.Len(t, succeed(t, set, "s_huge", `{"bytes":1048574}`), 1<<20)
-		result, err := call(t, t.Context(), set, "s_huge", `{"bytes":3000000}`)
-		require.NoError(t, err)
-		require.True(t, result.IsError)
-		require.Contains(t, string(result.Content), "more than 1048576")
-		require.Equal(t, `"{}"`, succeed(t, set, "s_echo", ""), "the session goes on")
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := newSet(t, newServers(t, mcptool.Config{}), declared)
+			require.Len(t, succeed(t, set, "s_huge", `{"bytes":1048574}`), 1<<20)
+			result, err := call(t, t.Context(), set, "s_huge", `{"bytes":3000000}`)
+			require.NoError(t, err)
+			require.True(t, result.IsError)
+			require.Contains(t, string(result.Content), "more than 1048576")
+			require.Equal(t, `"{}"`, succeed(t, set, "s_echo", ""), "the session goes on")
+		})
+	}
 }
 
 type frames struct {
@@ -113,15 +128,18 @@ func (f *frames) seen() string {
 
 func TestProgressIsFrames(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		set := newSet(t, newServers(t, mcptool.Config{}), declared)
-		sink := &frames{}
-		answer, err := set.Find("s_progress").Call(t.Context(), invocation(`{}`), sink)
-		require.NoError(t, err)
-		require.Equal(t, `"done"`, string(answer.Result.Content))
-		require.Equal(t, "1/3 reading\n2/3 reading\n3/3 reading\n", sink.seen())
-		require.Equal(t, execution.CallID("call_0_0"), sink.call)
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := newSet(t, newServers(t, mcptool.Config{}), declared)
+			sink := &frames{}
+			answer, err := set.Find("s_progress").Call(t.Context(), invocation(`{}`), sink)
+			require.NoError(t, err)
+			require.Equal(t, `"done"`, string(answer.Result.Content))
+			require.Equal(t, "1/3 reading\n2/3 reading\n3/3 reading\n", sink.seen())
+			require.Equal(t, execution.CallID("call_0_0"), sink.call)
+		})
+	}
 }
 
 func TestTwentyCallsShareOneSession(t *testing.T) {

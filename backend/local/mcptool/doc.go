@@ -15,13 +15,13 @@
 //	a result, isError or not, a JSON-RPC error   a result or an error result; the server has spoken
 //	no session, failure before the call was sent transient for every recovery class
 //	HTTP 408, 425, 429, 503, a session that the
-//	server no longer knows                       transient for every recovery class; Retry-After is honoured
+//	server no longer knows                       transient for every recovery class; Retry-After is honored
 //	other 4xx, redirects                         an error result
 //	server gone, timeout, other 5xx, context     transient for read_only and idempotent; an unknown outcome for unsafe
 //	ended after the call was sent
 //
 // Each call carries the effect id in its _meta under EffectIDKey and its progress token. A call whose context ends tells
-// the server with notifications/cancelled and returns at once. The client declares no capability: servers cannot ask for
+// the server with the protocol's notice of it and returns at once. The client declares no capability: servers cannot ask for
 // elicitation, sampling or roots.
 //
 // A started server gets the variables of its declaration and of inheritedVariables, never the program's others, which

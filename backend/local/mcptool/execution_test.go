@@ -74,25 +74,28 @@ func results(t *testing.T, result executor.Result) []execution.ToolResult {
 
 func TestAWholeExecution(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		declared.Allow = []string{"echo", "meta", "fail"}
-		result, tools := run(t, declared,
-			agent.ScriptedToolCall{Name: "s_echo", Arguments: json.RawMessage(`{"city":"Oslo"}`)},
-			agent.ScriptedToolCall{Name: "s_meta", Arguments: json.RawMessage(`{}`)},
-			agent.ScriptedToolCall{Name: "s_fail", Arguments: json.RawMessage(`{}`)},
-			agent.ScriptedToolCall{Name: "s_rich", Arguments: json.RawMessage(`{}`)},
-			agent.ScriptedToolCall{Name: "s", Arguments: json.RawMessage(`{}`)},
-		)
-		require.Equal(t, &execution.Outcome{Answer: "done"}, result.Outcome)
-		require.ElementsMatch(t, []string{"s_echo", "s_meta", "s_fail"}, tools)
-		got := results(t, result)
-		require.Len(t, got, 5)
-		require.Equal(t, `"{\"city\":\"Oslo\"}"`, string(got[0].Content))
-		require.Equal(t, `"`+string(executionID)+`:call_0_1"`, string(got[1].Content))
-		require.True(t, got[2].IsError)
-		require.Equal(t, execution.ToolNotFound, got[3].ErrorKind, "not allowed")
-		require.Equal(t, execution.ToolNotFound, got[4].ErrorKind, "a set is no tool")
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			declared.Allow = []string{"echo", "meta", "fail"}
+			result, tools := run(t, declared,
+				agent.ScriptedToolCall{Name: "s_echo", Arguments: json.RawMessage(`{"city":"Oslo"}`)},
+				agent.ScriptedToolCall{Name: "s_meta", Arguments: json.RawMessage(`{}`)},
+				agent.ScriptedToolCall{Name: "s_fail", Arguments: json.RawMessage(`{}`)},
+				agent.ScriptedToolCall{Name: "s_rich", Arguments: json.RawMessage(`{}`)},
+				agent.ScriptedToolCall{Name: "s", Arguments: json.RawMessage(`{}`)},
+			)
+			require.Equal(t, &execution.Outcome{Answer: "done"}, result.Outcome)
+			require.ElementsMatch(t, []string{"s_echo", "s_meta", "s_fail"}, tools)
+			got := results(t, result)
+			require.Len(t, got, 5)
+			require.Equal(t, `"{\"city\":\"Oslo\"}"`, string(got[0].Content))
+			require.Equal(t, `"`+string(executionID)+`:call_0_1"`, string(got[1].Content))
+			require.True(t, got[2].IsError)
+			require.Equal(t, execution.ToolNotFound, got[3].ErrorKind, "not allowed")
+			require.Equal(t, execution.ToolNotFound, got[4].ErrorKind, "a set is no tool")
+		})
+	}
 }
 
 func TestAnExecutionWhoseServerDiesInAnUnsafeCallAsksAPerson(t *testing.T) {

@@ -66,24 +66,26 @@ func retryAfter(value string) time.Duration {
 	return min(max(wish, 0), maxRetryAfter)
 }
 
-// traveller sends the requests of one session: with the declared headers, to the declared address only, until it ends.
-type traveller struct {
+// sender sends the requests of one session: with the declared headers, to the declared address only, until it ends.
+type sender struct {
 	header http.Header
 	base   http.RoundTripper
 	ended  context.Context
 }
 
 // RoundTrip sends one request.
-func (t *traveller) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *sender) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
-	stop := context.AfterFunc(t.ended, cancel)
+	stop := context.AfterFunc(t.ended, cancel) //nolint:contextcheck // the request's context is canceled with the session's
 	on, _ := ctx.Value(tripKey{}).(*trip)
 	if on != nil && req.Method == http.MethodPost {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: on.connected})
 	}
 	sent := req.Clone(ctx)
 	for name, values := range t.header {
-		sent.Header[name] = values
+		if _, own := sent.Header[name]; !own { // the protocol's headers are the SDK's
+			sent.Header[name] = values
+		}
 	}
 	sent.Header.Set("User-Agent", "pawl")
 	res, err := t.base.RoundTrip(sent)
@@ -117,7 +119,7 @@ func overHTTP(at address) (mcp.Transport, func()) {
 		header.Set(name, value)
 	}
 	client := &http.Client{
-		Transport: &traveller{header: header, base: base, ended: ended},
+		Transport: &sender{header: header, base: base, ended: ended},
 		// Headers and arguments are for the declared host alone.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

@@ -51,7 +51,7 @@ func (s *server) acquire(ctx context.Context) (*session, error) {
 	patience := time.NewTimer(s.cfg.ListTimeout)
 	defer patience.Stop()
 	for {
-		found, opened, err := s.take()
+		found, opened, err := s.take() //nolint:contextcheck // a session outlives who needs it first
 		if err != nil || found != nil {
 			return found, err
 		}

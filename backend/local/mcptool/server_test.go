@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 func serveStdio(mode string) {
-	fmt.Fprintln(os.Stderr, "started with", os.Getenv("SECRET")) //nolint:forbidigo // what a real server does
+	fmt.Fprintln(os.Stderr, "started with", os.Getenv("SECRET"))
 	if log := os.Getenv("START_LOG"); log != "" {
 		appendLine(log, fmt.Sprint(os.Getpid()))
 	}
@@ -284,14 +284,21 @@ func succeed(t *testing.T, set *mcptool.Set, name, arguments string) string {
 	return string(result.Content)
 }
 
-func failed(t *testing.T, err error, kind local.ErrorKind, code string) *local.Error {
+func failed(t *testing.T, err error, kind local.ErrorKind, code string) {
 	t.Helper()
 	var classified *local.Error
 	require.ErrorAs(t, err, &classified)
 	require.Equal(t, kind, classified.Kind, err)
 	require.Equal(t, code, classified.Code, err)
 	require.NotContains(t, err.Error(), "s3cret")
-	return classified
+}
+
+// wish is how long not to try again.
+func wish(t *testing.T, err error) time.Duration {
+	t.Helper()
+	var classified *local.Error
+	require.ErrorAs(t, err, &classified)
+	return classified.RetryAfter
 }
 
 func await(t *testing.T, signal <-chan struct{}) {
@@ -304,14 +311,7 @@ func await(t *testing.T, signal <-chan struct{}) {
 }
 
 // transports are the ways to reach a fake. The server of the second one lives in this process.
-func transports(t *testing.T, run func(t *testing.T, declared agent.Tool)) {
+func transports(t *testing.T) map[string]agent.Tool {
 	t.Helper()
-	t.Run("stdio", func(t *testing.T) {
-		t.Parallel()
-		run(t, stdio("plain", nil))
-	})
-	t.Run("http", func(t *testing.T) {
-		t.Parallel()
-		run(t, overHTTP(newFake("plain").http(t, nil)))
-	})
+	return map[string]agent.Tool{"stdio": stdio("plain", nil), "http": overHTTP(newFake("plain").http(t, nil))}
 }

@@ -81,7 +81,7 @@ func (s *server) connect(legacy bool) (*session, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "pawl", Version: s.cfg.Version}, &mcp.ClientOptions{
 		Capabilities:           &mcp.ClientCapabilities{}, // nothing that a server could ask for
 		MultiRoundTrip:         &mcp.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.changed(made) },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.changed(made) }, //nolint:contextcheck // the list is read after the notice
 		ProgressNotificationHandler: func(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
 			made.progress(request.Params)
 		},

@@ -137,8 +137,8 @@ func TestNothingSentIsTransientForEveryClass(t *testing.T) {
 			declared.Recovery = recovery
 			set := newSet(t, newServers(t, mcptool.Config{MinBackOff: time.Minute, MaxBackOff: time.Minute}), declared)
 			_, err := call(t, t.Context(), set, "s_echo", `{}`)
-			wish := failed(t, err, local.Transient, "mcp_unavailable").RetryAfter
-			require.InDelta(t, time.Minute, wish, float64(10*time.Second), name)
+			failed(t, err, local.Transient, "mcp_unavailable")
+			require.InDelta(t, time.Minute, wish(t, err), float64(10*time.Second), name)
 			_, err = set.Tools(t.Context())
 			failed(t, err, local.Transient, "mcp_unavailable")
 		}
@@ -234,12 +234,15 @@ func TestATimeoutIsByTheRecoveryClass(t *testing.T) {
 
 func TestTheListIsReadAgainWhenItChanged(t *testing.T) {
 	t.Parallel()
-	transports(t, func(t *testing.T, declared agent.Tool) {
-		set := newSet(t, newServers(t, quick()), declared)
-		require.Equal(t, `"ok"`, succeed(t, set, "s_grow", `{}`))
-		require.Eventually(t, func() bool { return set.Find("s_grown") != nil }, soon, 5*time.Millisecond)
-		require.Equal(t, `"grown"`, succeed(t, set, "s_grown", `{}`))
-	})
+	for name, declared := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := newSet(t, newServers(t, quick()), declared)
+			require.Equal(t, `"ok"`, succeed(t, set, "s_grow", `{}`))
+			require.Eventually(t, func() bool { return set.Find("s_grown") != nil }, soon, 5*time.Millisecond)
+			require.Equal(t, `"grown"`, succeed(t, set, "s_grown", `{}`))
+		})
+	}
 }
 
 func TestAServerThatDiesIsStartedAgain(t *testing.T) {
@@ -299,8 +302,12 @@ func TestStatuses(t *testing.T) {
 			_, err := call(t, t.Context(), set, "s_echo", `{}`)
 			return err
 		}
-		require.Equal(t, 7*time.Second, failed(t, try(429), local.Transient, "tool_rate_limited").RetryAfter)
-		require.Equal(t, 7*time.Second, failed(t, try(503), local.Transient, "tool_unavailable").RetryAfter)
+		err := try(429)
+		failed(t, err, local.Transient, "tool_rate_limited")
+		require.Equal(t, 7*time.Second, wish(t, err))
+		err = try(503)
+		failed(t, err, local.Transient, "tool_unavailable")
+		require.Equal(t, 7*time.Second, wish(t, err))
 		failed(t, try(500), afterSend(recovery), "tool_failed")
 		failed(t, try(502), afterSend(recovery), "tool_failed")
 		failed(t, try(404), local.Transient, "mcp_session_lost")

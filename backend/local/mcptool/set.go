@@ -47,7 +47,7 @@ func (s *Set) Tools(ctx context.Context) ([]local.Tool, error) {
 		s.server.release(used)
 		listed, _ = s.server.known()
 	}
-	s.server.wake()
+	s.server.wake() //nolint:contextcheck // a session outlives who needs it first
 	if err := s.missing(listed); err != nil {
 		return nil, err
 	}

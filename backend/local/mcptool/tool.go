@@ -3,6 +3,7 @@ package mcptool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,7 +60,7 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, sink local.Sink)
 func (t *Tool) unsent(ctx context.Context) (local.Answer, error) {
 	err := ended(ctx)
 	failed := &local.Error{Kind: local.Transient, Code: "canceled", Err: err}
-	if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // Err returns the value itself
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		failed.Code = "tool_timeout"
 	}
 	failed.Message = fmt.Sprintf("tool %s was not called: %v", t.spec.Name, err)
