@@ -32,16 +32,18 @@ if refusal then return refusal end
 if row.step ~= step then return refuse('CONFLICT', 'the execution is at step ' .. row.step) end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
 
-local cursor, sizes = 25, {}
-for size in string.gmatch(counts, '%d+') do sizes[#sizes + 1] = number(size) end
+local cursor = 25
+local message_count, plan_count, call_count, event_count, used_count =
+  string.match(counts, '(%d+) (%d+) (%d+) (%d+) (%d+)')
 local function list(size)
   local items = {}
+  size = number(size)
   for i = 1, size do items[i] = ARGV[cursor + i] end
   cursor = cursor + size
   return items
 end
 local messages, plans, batch, events, consumed =
-  list(sizes[1]), list(2 * sizes[2]), list(sizes[3]), list(sizes[4]), list(sizes[5])
+  list(message_count), list(2 * plan_count), list(call_count), list(event_count), list(used_count)
 local used, more = {}, 0
 for _, id in ipairs(consumed) do used[id] = true end
 local kept = number(keep) > 0 and kind == 'continue' and row.cancelAtMs == '' and row.pauseAtMs == ''

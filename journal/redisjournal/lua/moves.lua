@@ -94,8 +94,7 @@ end
 
 -- LIVE are fields that say nothing about a row that has ended.
 local LIVE = {
-  fenceCounter = true, refusedNonce = true, claimAnswer = true, taskQueue = true, runnableAtMs = true, deadlineMs = true,
-  pendingMessages = true,
+  fenceCounter = true, taskQueue = true, runnableAtMs = true, deadlineMs = true, pendingMessages = true,
 }
 
 -- settle rewrites a row that ends with what is still needed of it. A hash whose values have at most 64 bytes is kept in a
