@@ -14,7 +14,7 @@ TEST_FLAGS ?=
 FUZZ_TIME ?= 20s
 BENCH_FLAGS ?= --sweep all
 
-.PHONY: help setup test test/race test/fault soak lint tools fmt docs bench fuzz build clean
+.PHONY: help setup test test/race test/fault test/peers soak lint tools fmt docs bench fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -32,6 +32,11 @@ test/fault: setup ## Kill, freeze and restart real processes, with one node per 
 	go vet -tags faultpoint ./...
 	go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./internal/faultpoint/... ./test/fault/...
 	PAWL_TEST_NODES_PER_TASK=8 go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./test/fault/...
+
+test/peers: ## Talk to published MCP servers (npm, Node 20 or newer)
+	@scripts/setup-peers.sh
+	go vet -tags peers ./test/peers/...
+	go test -tags peers -timeout 5m $(TEST_FLAGS) ./test/peers/...
 
 soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call, minutes of random attacks
 	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo|UnderAttack' $(TEST_FLAGS) ./test/fault/
