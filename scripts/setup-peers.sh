@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the published MCP servers that test/peers talks to into bin/peers. It needs npm and Node 20 or newer.
+# Installs the published MCP and model servers that test/peers talks to into bin/peers. It needs npm and Node 20 or newer.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -7,6 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=(
 	"@modelcontextprotocol/server-everything@2026.8.31"
 	"@modelcontextprotocol/server-filesystem@2026.8.31"
+	"@copilotkit/aimock@1.43.0"
+	"@dwmkerr/mock-llm@0.1.29"
 )
 
 if ! command -v npm >/dev/null 2>&1 || ! command -v node >/dev/null 2>&1; then

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,15 @@ const fixtures = `{"fixtures": [
 	{"match": {"userMessage": "weather", "hasToolResult": true}, "response": {"content": "Oslo is colder than Bergen today, by four degrees."}}
 ]}`
 
+// peer is a program that scripts/setup-peers.sh installs.
+func peer(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "peers", "node_modules", ".bin", name))
+	require.NoError(t, err)
+	require.FileExists(t, path, "run make test/peers")
+	return path
+}
+
 // serve starts a peer that listens at a port of the loopback and waits until it answers HTTP.
 func serve(t *testing.T, name string, arguments func(port string) []string, env ...string) string {
 	t.Helper()
@@ -39,7 +49,7 @@ func serve(t *testing.T, name string, arguments func(port string) []string, env 
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	command := exec.CommandContext(t.Context(), installed(t, name), arguments(port)...)
+	command := exec.CommandContext(t.Context(), peer(t, name), arguments(port)...)
 	command.Dir = t.TempDir()
 	command.Env = append(os.Environ(), append(env, "PORT="+port)...)
 	require.NoError(t, command.Start())
@@ -88,14 +98,22 @@ func says(text string) local.ModelRequest {
 	}
 }
 
-func texts(s *sink) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var b strings.Builder
-	for _, frame := range s.frames {
-		b.WriteString(frame.Text)
-	}
-	return b.String()
+// deltas puts the text of frames together.
+type deltas struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (d *deltas) Frame(frame execution.Frame) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.text.WriteString(frame.Text)
+}
+
+func (d *deltas) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.text.String()
 }
 
 func TestModelsTalkToAIMock(t *testing.T) {
@@ -107,7 +125,7 @@ func TestModelsTalkToAIMock(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			model, request := modelAt(t, provider, url), says("the weather, please")
-			answer, err := model.Generate(t.Context(), request, &sink{})
+			answer, err := model.Generate(t.Context(), request, &deltas{})
 			require.NoError(t, err)
 			require.Equal(t, "tool_calls", answer.FinishReason)
 			require.Len(t, answer.ToolCalls, 2)
@@ -122,15 +140,15 @@ func TestModelsTalkToAIMock(t *testing.T) {
 			for _, result := range []*execution.ToolResult{&good, &bad} {
 				request.Messages = append(request.Messages, execution.Message{Role: execution.RoleTool, ToolResult: result})
 			}
-			seen := &sink{}
+			seen := &deltas{}
 			answer, err = model.Generate(t.Context(), request, seen)
 			require.NoError(t, err)
 			require.Equal(t, "Oslo is colder than Bergen today, by four degrees.", answer.Text)
-			require.Equal(t, answer.Text, texts(seen))
+			require.Equal(t, answer.Text, seen.String())
 			require.Equal(t, "stop", answer.FinishReason)
 			require.NotNil(t, answer.Usage)
 
-			_, err = model.Generate(t.Context(), says("fail"), &sink{})
+			_, err = model.Generate(t.Context(), says("fail"), &deltas{})
 			var failure *local.Error
 			require.ErrorAs(t, err, &failure)
 			require.Equal(t, "rate_limited", failure.Code)
@@ -142,10 +160,10 @@ func TestModelsTalkToAIMock(t *testing.T) {
 func TestOpenAITalksToMockLLM(t *testing.T) {
 	t.Parallel()
 	url := serve(t, "mock-llm", func(string) []string { return nil })
-	seen := &sink{}
+	seen := &deltas{}
 	answer, err := modelAt(t, "openai", url).Generate(t.Context(), says("Say this again"), seen)
 	require.NoError(t, err)
 	require.Equal(t, "Say this again", answer.Text)
-	require.Equal(t, answer.Text, texts(seen))
+	require.Equal(t, answer.Text, seen.String())
 	require.Equal(t, "stop", answer.FinishReason)
 }
