@@ -107,6 +107,13 @@ func newFake(mode string) *fake {
 	f.add("protocol", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, errors.New("went wrong inside")
 	})
+	f.addResults()
+	f.addBehaviors()
+	return f
+}
+
+// addResults adds tools that differ in their results.
+func (f *fake) addResults() {
 	f.add("rich", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.TextContent{Text: "a picture"},
@@ -134,6 +141,10 @@ func newFake(mode string) *fake {
 		_ = json.Unmarshal(req.Params.Arguments, &a)
 		return text(strings.Repeat("x", a.Bytes)), nil
 	})
+}
+
+// addBehaviors adds tools that differ in what they do.
+func (f *fake) addBehaviors() {
 	f.add("progress", nil, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := 1; i <= 3; i++ {
 			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
@@ -177,7 +188,6 @@ func newFake(mode string) *fake {
 		return text("ok"), nil
 	})
 	f.add("odd.name", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("odd"), nil })
-	return f
 }
 
 func text(s string) *mcp.CallToolResult {
