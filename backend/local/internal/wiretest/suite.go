@@ -216,7 +216,7 @@ func testSilent(t *testing.T, s Subject) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	response, err := s.ask(t, t.Context(), url, patience, short)
+	response, err := s.ask(t, t.Context(), url, patience, 5*short)
 	classified(t, err, local.Transient, "stream_silent")
 	require.Equal(t, s.Usage, response.Usage)
 	wait(t, gone)
@@ -240,7 +240,7 @@ func testSlow(t *testing.T, s Subject) {
 		stream(w, s.End)
 	})
 	// Longer in all than the time to begin and than the silence allowed.
-	response, err := s.ask(t, t.Context(), url, pieces*short/2, pieces*short/2)
+	response, err := s.ask(t, t.Context(), url, pieces*short*3/4, pieces*short*3/4)
 	require.NoError(t, err)
 	require.Equal(t, "stop", response.FinishReason)
 }
