@@ -83,7 +83,7 @@ func runDefinition(t *testing.T, definition *agent.Definition) (executor.Result,
 	return result, results, seen
 }
 
-func TestTheExample(t *testing.T) { //nolint:paralleltest // it changes the directory
+func TestTheExample(t *testing.T) { // not parallel: it changes the directory
 	server := installed(t, "mcp-server-filesystem")
 	t.Chdir(filepath.Join("..", ".."))
 	catalog, err := agent.Load(filepath.Join("examples", "mcp", "agents.yaml"))

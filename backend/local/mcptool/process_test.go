@@ -39,13 +39,14 @@ func TestAStartedServerSeesOnlyWhatItMay(t *testing.T) {
 	log := &buffer{}
 	cfg := quick()
 	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	set := newSet(t, newServers(t, cfg), stdio("plain", map[string]string{"SECRET": "visible"}))
+	set := newSet(t, newServers(t, cfg), stdio("plain", nil))
 	env := succeed(t, set, "s_env", `{}`)
-	require.Contains(t, env, "SECRET=visible")
+	require.Contains(t, env, "SECRET=s3cret")
 	require.Contains(t, env, "PATH=")
 	require.NotContains(t, env, "PAWL_REDIS_URL")
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "started with visible") }, soon, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "started with ***") }, soon, 5*time.Millisecond)
 	require.Contains(t, log.String(), "level=DEBUG")
+	require.NotContains(t, log.String(), "s3cret")
 }
 
 func TestCloseEndsWhatWasStarted(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,7 +22,9 @@ const (
 	maxMessage = 16 << 20
 	// maxStderrLine and maxStderrLines bound what is logged of a server's standard error.
 	maxStderrLine  = 500
+	maxStderrRead  = 8 << 10 // of a line, so that no secret is cut before it is found
 	maxStderrLines = 200
+	minSecret      = 6 // the shortest value of a variable that is not logged
 )
 
 // inheritedVariables are what a started server gets of the program's own environment.
@@ -59,7 +62,7 @@ func (s *server) start() (*child, error) {
 	cmd.Env = environment(s.at.Env)
 	cmd.SysProcAttr = childAttributes()
 	cmd.WaitDelay = time.Second // a grandchild may hold standard error open
-	cmd.Stderr = &stderr{logger: s.cfg.Logger, tool: s.name}
+	cmd.Stderr = &stderr{logger: s.cfg.Logger, tool: s.name, hide: hiding(s.at.Env)}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, plain("start it", &trip{}, err)
@@ -135,10 +138,22 @@ func environment(declared map[string]string) []string {
 type stderr struct {
 	logger *slog.Logger
 	tool   string
+	hide   *strings.Replacer
 
 	mu    sync.Mutex
 	line  []byte // guarded by mu; its beginning
 	lines int    // guarded by mu
+}
+
+// hiding blots out the values of the declared variables, which may be secrets. Short ones are words.
+func hiding(env map[string]string) *strings.Replacer {
+	var pairs []string
+	for _, value := range env {
+		if len(value) >= minSecret {
+			pairs = append(pairs, value, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // Write never fails and never waits.
@@ -147,7 +162,7 @@ func (e *stderr) Write(p []byte) (int, error) {
 	defer e.mu.Unlock()
 	for rest := p; len(rest) > 0; {
 		part, after, ended := bytes.Cut(rest, []byte("\n"))
-		e.line = append(e.line, part[:min(len(part), maxStderrLine-len(e.line))]...)
+		e.line = append(e.line, part[:min(len(part), maxStderrRead-len(e.line))]...)
 		if ended {
 			e.tell()
 		}
@@ -160,8 +175,10 @@ func (e *stderr) Write(p []byte) (int, error) {
 func (e *stderr) tell() {
 	e.lines++
 	if e.lines <= maxStderrLines && len(bytes.TrimSpace(e.line)) > 0 {
+		line := e.hide.Replace(string(e.line))
+		line = strings.ToValidUTF8(line[:min(len(line), maxStderrLine)], "\uFFFD")
 		e.logger.LogAttrs(context.Background(), slog.LevelDebug, "an MCP server wrote",
-			slog.String("tool", e.tool), slog.String("line", string(bytes.ToValidUTF8(e.line, []byte("\uFFFD")))))
+			slog.String("tool", e.tool), slog.String("line", line))
 	}
 	e.line = e.line[:0]
 }
