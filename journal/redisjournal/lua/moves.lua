@@ -97,8 +97,10 @@ local LIVE = {
   fenceCounter = true, taskQueue = true, runnableAtMs = true, deadlineMs = true, pendingMessages = true,
 }
 
+local READ_BY_NO_SCRIPT = { request = true, outcome = true, failure = true }
+
 -- settle rewrites a row that ends with what is still needed of it. A hash whose values have at most 64 bytes is kept in a
--- third of the memory: the greater ones go to a list beside it.
+-- third of the memory: those that are longer, and that no script reads, go to a list beside it.
 local function settle(x)
   local row, stored = {}, redis.call('HGETALL', x.key)
   for i = 1, #stored, 2 do row[stored[i]] = stored[i + 1] end
@@ -110,7 +112,7 @@ local function settle(x)
   x.changes, x.blobs = {}, {}
   for name, value in pairs(row) do
     if value ~= '' then
-      local kept = #value > 64 and x.blobs or x.changes
+      local kept = READ_BY_NO_SCRIPT[name] and x.blobs or x.changes
       kept[#kept + 1] = name
       kept[#kept + 1] = value
     end
