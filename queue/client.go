@@ -73,6 +73,7 @@ type Client struct {
 	asynq  *asynq.Client
 	cfg    ClientConfig
 	tokens *tokens
+	group  *group // of enqueues; nil in a Cluster
 
 	mu       sync.Mutex
 	known    map[string]time.Time // queue → when its name was last published; guarded by mu
@@ -87,7 +88,7 @@ func NewClient(rdb redis.UniversalClient, cfg ClientConfig) (*Client, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
-	c := &Client{rdb: rdb, cfg: cfg, known: map[string]time.Time{}, deadFrom: map[string]int64{}}
+	c := &Client{rdb: rdb, cfg: cfg, known: map[string]time.Time{}, deadFrom: map[string]int64{}, group: newGroup(rdb)}
 	for _, name := range cfg.Queues {
 		c.known[name] = time.Time{}
 	}
@@ -163,7 +164,11 @@ func (c *Client) write(ctx context.Context, b *batch, task execution.Task) error
 // announce sends the batch with its wake-ups.
 func (c *Client) announce(ctx context.Context, b *batch, tasks []execution.Task) {
 	c.addWakeUps(ctx, b.pipe, tasks)
-	_, _ = b.pipe.Exec(ctx) // each command has its own error; a wake-up that fails is harmless
+	if c.group != nil && b.pipe.Len() == 1 {
+		c.group.do(ctx, b.cmds[0])
+	} else {
+		_, _ = b.pipe.Exec(ctx) // each command has its own error; a wake-up that fails is harmless
+	}
 	for _, task := range tasks {
 		c.cfg.Waker.wake(task.Queue)
 	}

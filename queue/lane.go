@@ -39,7 +39,7 @@ func newLane(
 	l.taker = newTaker(rdb, order, l.waiter, stats, cfg)
 	l.view = &serverView{
 		UniversalClient: rdb, taker: l.taker, waiter: l.waiter, tokens: l.taker.tokens, log: cfg.Logger, stats: stats,
-		putBacks: map[string]struct{}{},
+		ends: newGroup(rdb), putBacks: map[string]struct{}{},
 	}
 	l.asynq = asynq.NewServerFromRedisClient(l.view, asynq.Config{
 		Queues:                   queues,

@@ -19,6 +19,7 @@ type serverView struct {
 	taker  *taker
 	waiter *waiter
 	tokens *tokens
+	ends   *group // of tasks; nil in a Cluster
 	log    *slog.Logger
 	stats  *counters
 
@@ -32,6 +33,9 @@ type send func(ctx context.Context, keys []string, args []any) *redis.Cmd
 // EvalSha answers Asynq's first try of a script.
 func (v *serverView) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	return v.answer(ctx, keys, args, func(ctx context.Context, keys []string, args []any) *redis.Cmd {
+		if v.ends != nil && scriptOf(keys) == endScript {
+			return v.ends.evalSha(ctx, sha, keys, args)
+		}
 		return v.UniversalClient.EvalSha(ctx, sha, keys, args...)
 	})
 }
