@@ -4,7 +4,7 @@
 // What an answer means:
 //
 //	2xx                                        the body is the result
-//	408, 425, 429, 503                         transient for every recovery class; Retry-After is honoured
+//	408, 425, 429, 503                         transient for every recovery class; Retry-After is honored
 //	failure before anything could be written   transient for every recovery class
 //	other 4xx, redirects that are refused      a result marked as an error
 //	other 5xx, network failure or timeout      transient for read_only and idempotent; an unknown outcome
