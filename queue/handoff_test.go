@@ -87,7 +87,7 @@ func TestHandOffToAnotherProcessIsFast(t *testing.T) { //nolint:paralleltest // 
 	remote(t, w, 5)
 	got := median(remote(t, w, 200))
 	t.Logf("median hand-off to another process: %v", got)
-	require.Less(t, got, 20*time.Millisecond, "far above what an idle machine shows, far below a poll")
+	require.Less(t, got, 8*time.Millisecond, "far above what an idle machine shows; a wake-up that is held back shows here")
 }
 
 func TestABurstOfTasksWakesWorkersOfTwoProcesses(t *testing.T) {

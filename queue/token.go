@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	tokenCap   = 128                   // tokens a list may hold: as many workers as may be about to wait at once
-	tokenTTL   = 4 * time.Second       // of a list that nobody pops; longer than a server waits before it looks for itself
-	tokenGap   = 10 * time.Millisecond // between wake-ups of one process about one queue
-	tokenTries = 16                    // most tokens of one enqueue: a worker that takes one takes several tasks, and hands on what is left
-	popTimeout = 5 * time.Second       // of one blocking pop
+	tokenCap   = 128              // tokens a list may hold: as many workers as may be about to wait at once
+	tokenTTL   = 4 * time.Second  // of a list that nobody pops; longer than a server waits before it looks for itself
+	tokenGap   = time.Millisecond // between wake-ups of one process about one queue
+	tokenTries = 16               // most tokens of one enqueue: a worker that takes one takes several tasks, and hands on what is left
+	popTimeout = 5 * time.Second  // of one blocking pop
 )
 
 // pushTokens adds wake-ups for n workers of any process to the pipeline.
