@@ -53,16 +53,27 @@ func (c *trips) DialHook(next redis.DialHook) redis.DialHook {
 
 func (c *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.add()
+		if !background(cmd) {
+			c.add()
+		}
 		return next(ctx, cmd)
+	}
+}
+
+// background reports what is not a step's own: the greeting of a new connection, and a token that follows a moment later
+// (with a server of its own that has a free slot, a process sends none).
+func background(cmd redis.Cmder) bool {
+	switch cmd.Name() {
+	case "hello", "client", "ping", "lpush":
+		return true
+	default:
+		return false
 	}
 }
 
 func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		switch cmds[0].Name() {
-		case "hello", "client", "lpush": // of a new connection; a token that follows a moment later
-		default:
+		if !background(cmds[0]) {
 			c.add()
 		}
 		return next(ctx, cmds)
