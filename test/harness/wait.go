@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -40,25 +41,29 @@ type ports struct {
 
 var freePorts = &ports{given: map[int]bool{}}
 
-// FreeAddr is a loopback address that nothing listens on.
+// FreeAddr is a loopback address that nothing listens on. Its port is below those that systems give to outgoing
+// connections, or a client could take it between the look and the use.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
+	const lowest, highest = 20_000, 32_000
 	freePorts.mu.Lock()
 	defer freePorts.mu.Unlock()
-	for range 100 {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatalf("find a free port: %v", err)
+	for range 1000 {
+		port := lowest + rand.IntN(highest-lowest)
+		if freePorts.given[port] {
+			continue
 		}
-		port := listener.Addr().(*net.TCPAddr).Port
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		listener, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue // somebody has it
+		}
 		if err := listener.Close(); err != nil {
 			tb.Fatalf("find a free port: %v", err)
 		}
-		if !freePorts.given[port] {
-			freePorts.given[port] = true
-			return fmt.Sprintf("127.0.0.1:%d", port)
-		}
+		freePorts.given[port] = true
+		return addr
 	}
-	tb.Fatal("find a free port: all were handed out")
+	tb.Fatal("find a free port: none among 1000 tries")
 	return ""
 }
