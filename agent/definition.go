@@ -19,7 +19,25 @@ type Definition struct {
 	// OutputRetries is how often the model may correct an answer that does not fit the schema; 1 by default.
 	OutputRetries int    `json:"outputRetries"`
 	Queue         string `json:"queue,omitempty"` // base queue in place of the priority's
+	// Results say what becomes of large tool results.
+	Results Results `json:"results,omitzero"`
 }
+
+// Results say what becomes of a tool result of more than Limit bytes; 256 KiB by default.
+type Results struct {
+	Over  OverLimit `json:"over,omitempty"`
+	Limit int64     `json:"limit,omitempty"`
+}
+
+// OverLimit is what becomes of a tool result that is too large.
+type OverLimit string
+
+// The choices for a result that is too large. Refuse is the default.
+const (
+	OverRefuse   OverLimit = "refuse"   // the execution fails, naming tool, size and limit
+	OverTruncate OverLimit = "truncate" // the model gets head and tail
+	OverStore    OverLimit = "store"    // the model gets head, tail and a reference; the whole is stored beside the execution
+)
 
 // Model says which model an agent talks to. Turns belong to the scripted model, what follows Timeout to the others.
 type Model struct {
@@ -36,6 +54,21 @@ type Model struct {
 	TopP            *float64 `json:"topP,omitempty"`
 	// StructuredOutput says how the model is told of the agent's OutputSchema; StructuredSchema by default.
 	StructuredOutput StructuredOutput `json:"structuredOutput,omitempty"`
+	// Prices turn usage into money; nil: it costs nothing that Pawl knows of.
+	Prices *Prices `json:"prices,omitempty"`
+	// Fallback are the models asked, in order, when this one fails for a reason that may pass.
+	Fallback []Model `json:"fallback,omitempty"`
+	// NoImages says that the model takes text only.
+	NoImages bool `json:"noImages,omitempty"`
+}
+
+// Prices are what a model costs, in millionths of the currency per million tokens. CachedInput is the price of input
+// tokens read from the provider's cache, that of all others when it is 0.
+type Prices struct {
+	InputPer1M       int64  `json:"inputPer1M"`
+	OutputPer1M      int64  `json:"outputPer1M"`
+	CachedInputPer1M int64  `json:"cachedInputPer1M,omitempty"`
+	Currency         string `json:"currency,omitempty"`
 }
 
 // StructuredOutput says how a model is told of the schema of its answer.
@@ -46,6 +79,7 @@ const (
 	StructuredSchema StructuredOutput = "schema" // the provider enforces it
 	StructuredJSON   StructuredOutput = "json"   // the provider enforces JSON, the instructions hold the schema
 	StructuredOff    StructuredOutput = "off"    // the instructions hold the schema
+	StructuredTool   StructuredOutput = "tool"   // the model answers by calling an output function
 )
 
 // ScriptedTurn is what the scripted model answers to one request. The last turn repeats.
@@ -80,9 +114,10 @@ type ToolType string
 
 // The types of tool.
 const (
-	ToolHTTP  ToolType = "http"
-	ToolHuman ToolType = "human"
-	ToolMCP   ToolType = "mcp" // a server that gives several tools
+	ToolHTTP   ToolType = "http"
+	ToolHuman  ToolType = "human"
+	ToolMCP    ToolType = "mcp"    // a server that gives several tools
+	ToolClient ToolType = "client" // carried out by the application that submitted
 )
 
 // Recovery is the class of a tool call whose outcome may be unknown after a crash.
@@ -134,6 +169,19 @@ type Tool struct {
 	// Recoveries are the recovery classes of an mcp server's tools, by the server's own names; Recovery is that of the
 	// others, when it is set.
 	Recoveries map[string]Recovery `json:"recoveries,omitempty"`
+	// Approval says which calls a person must approve before they run.
+	Approval Approval `json:"approval,omitzero"`
+	// Sequential calls of the tool run one after the other, in the order in which the model asked.
+	Sequential bool `json:"sequential,omitempty"`
+}
+
+// Approval says which calls a person must approve. The zero value is never.
+type Approval struct {
+	Always bool   `json:"always,omitempty"`
+	When   string `json:"when,omitempty"` // a CEL expression over the call's arguments, named arguments; true: ask
+	// ExpiresAfter and OnExpiry bound the question; none by default.
+	ExpiresAfter time.Duration      `json:"expiresAfter,omitempty"`
+	OnExpiry     execution.OnExpiry `json:"onExpiry,omitempty"`
 }
 
 // Probe asks a tool's server what became of a call.

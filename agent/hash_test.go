@@ -64,7 +64,7 @@ func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"name":"a","color":"red"}`:          "color",
-		`{"name":"a","limits":{"maxCost":1}}`: "maxCost",
+		`{"name":"a","limits":{"maxWait":1}}`: "maxWait",
 		`{"name":"a"} {}`:                     "trailing bytes",
 		`{}`:                                  "no name",
 		`nonsense`:                            "decode agent definition",

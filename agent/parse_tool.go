@@ -86,6 +86,7 @@ func parseTool(o *object) Tool {
 	case ToolHuman:
 		parseToolSpec(o, &tool)
 		parseHumanTool(o, &tool)
+	case ToolClient:
 	}
 	o.refuseUnknown(laterToolKeys...)
 	return tool

@@ -34,6 +34,8 @@ type Interaction struct {
 	Calls       []InteractionCall `json:"calls,omitempty"`
 	ExpiresAtMs int64             `json:"expiresAtMs,omitempty"`
 	OnExpiry    OnExpiry          `json:"onExpiry,omitempty"`
+	// Schema is the JSON Schema of the answer's content, when an elicitation wants one.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // InteractionCall is a tool call an interaction is about.
@@ -41,6 +43,8 @@ type InteractionCall struct {
 	CallID    CallID          `json:"callId"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
+	// ArgumentsHash is the SHA-256 of the arguments, in hex. A decision that repeats it is refused when they differ.
+	ArgumentsHash string `json:"argumentsHash,omitempty"`
 }
 
 // InputType discriminates Input.
@@ -51,6 +55,7 @@ const (
 	UserMessage         InputType = "user_message"         // of a submission
 	ElicitationResponse InputType = "elicitation_response" // answers an elicitation
 	ToolApproval        InputType = "tool_approval"        // answers an approval
+	ToolResultInput     InputType = "tool_result"          // answers a call that the client carries out, or one that was deferred
 )
 
 // Input is what a client says: the first message of an execution, or the answer to an interaction.
@@ -69,6 +74,7 @@ const (
 	Approve DecisionKind = "approve" // run it (again)
 	Reject  DecisionKind = "reject"  // tell the model that it was refused, or that it failed
 	Answer  DecisionKind = "answer"  // take this result
+	Edit    DecisionKind = "edit"    // run it with these arguments
 )
 
 // Decision is the decision about one call of an approval.

@@ -16,6 +16,7 @@ type Limits struct {
 	MaxInputTokens   int64
 	MaxOutputTokens  int64
 	MaxTotalTokens   int64
+	MaxCost          int64 // in millionths of the currency of the agent's prices
 	// Deadline counts from the start of the execution, waits included. JSON holds it in milliseconds, rounded up.
 	Deadline time.Duration
 	// SuspendOnExceeded suspends the execution with reason limit in place of failing it.
@@ -33,6 +34,7 @@ type limitsJSON struct {
 	MaxInputTokens    int64 `json:"maxInputTokens,omitempty"`
 	MaxOutputTokens   int64 `json:"maxOutputTokens,omitempty"`
 	MaxTotalTokens    int64 `json:"maxTotalTokens,omitempty"`
+	MaxCost           int64 `json:"maxCost,omitempty"`
 	DeadlineMs        int64 `json:"deadlineMs,omitempty"`
 	SuspendOnExceeded bool  `json:"suspendOnExceeded,omitempty"`
 }
@@ -46,6 +48,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	return json.Marshal(limitsJSON{
 		MaxTurns: l.MaxTurns, MaxModelRequests: l.MaxModelRequests, MaxToolCalls: l.MaxToolCalls,
 		MaxInputTokens: l.MaxInputTokens, MaxOutputTokens: l.MaxOutputTokens, MaxTotalTokens: l.MaxTotalTokens,
+		MaxCost:    l.MaxCost,
 		DeadlineMs: int64(ms), SuspendOnExceeded: l.SuspendOnExceeded,
 	})
 }
@@ -64,6 +67,7 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 	*l = Limits{
 		MaxTurns: read.MaxTurns, MaxModelRequests: read.MaxModelRequests, MaxToolCalls: read.MaxToolCalls,
 		MaxInputTokens: read.MaxInputTokens, MaxOutputTokens: read.MaxOutputTokens, MaxTotalTokens: read.MaxTotalTokens,
+		MaxCost:  read.MaxCost,
 		Deadline: time.Duration(read.DeadlineMs) * time.Millisecond, SuspendOnExceeded: read.SuspendOnExceeded,
 	}
 	return nil

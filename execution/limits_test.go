@@ -25,6 +25,6 @@ func TestLimitsKeepTheirDeadlineInMilliseconds(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"deadlineMs":1}`, string(text), "a short deadline is not none")
 
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"maxCost":1}`), &read), "maxCost")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"maxPatience":1}`), &read), "maxPatience")
 	require.Error(t, json.Unmarshal([]byte(`{"deadlineMs":9223372036854775807}`), &read))
 }

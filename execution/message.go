@@ -19,9 +19,38 @@ type Message struct {
 	Text       string      `json:"text,omitempty"`
 	ToolCalls  []ToolCall  `json:"toolCalls,omitempty"`
 	ToolResult *ToolResult `json:"toolResult,omitempty"`
+	// Parts are the pieces of a user's message that is more than text; Text is empty then.
+	Parts []Part `json:"parts,omitempty"`
+	// Provider is what the model's provider wants back with the next request, such as signed reasoning. It is never shown.
+	Provider *ProviderState `json:"provider,omitempty"`
 	// Execution and Step say which boundary added the message.
 	Execution ID    `json:"executionId,omitempty"`
 	Step      *Step `json:"step,omitempty"`
+}
+
+// PartType discriminates Part.
+type PartType string
+
+// The types of a part.
+const (
+	PartText     PartType = "text"
+	PartImageURL PartType = "image_url" // the provider fetches it
+	PartImage    PartType = "image"     // the bytes are here
+)
+
+// Part is one piece of a user's message. Text belongs to text, URL to image_url, MediaType and Data to image.
+type Part struct {
+	Type      PartType `json:"type"`
+	Text      string   `json:"text,omitempty"`
+	URL       string   `json:"url,omitempty"`       // https
+	MediaType string   `json:"mediaType,omitempty"` // image/png, image/jpeg, image/gif or image/webp
+	Data      string   `json:"data,omitempty"`      // base64
+}
+
+// ProviderState is opaque to everybody but the adapter that wrote it; Name is its provider and model.
+type ProviderState struct {
+	Name string          `json:"name"`
+	Data json.RawMessage `json:"data"`
 }
 
 // ToolCall is one call a model asked for.
@@ -53,6 +82,14 @@ type ToolResult struct {
 	Content   json.RawMessage `json:"content"` // any JSON; a text result is a JSON string
 	IsError   bool            `json:"isError,omitempty"`
 	ErrorKind ToolErrorKind   `json:"errorKind,omitempty"`
+	// Blob names the whole result when Content is only its head and tail.
+	Blob *BlobRef `json:"blob,omitempty"`
+}
+
+// BlobRef names a large value that is stored beside its execution.
+type BlobRef struct {
+	Hash string `json:"hash"` // SHA-256 of the bytes, in hex
+	Size int64  `json:"size"` // bytes
 }
 
 // TextResult is the result whose content is the JSON string text.

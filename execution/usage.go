@@ -11,6 +11,10 @@ type Usage struct {
 	OutputTokens     int64 `json:"outputTokens"`
 	TotalTokens      int64 `json:"totalTokens"`
 	ToolCalls        int64 `json:"toolCalls"`
+	// CostMicros is the price in millionths of the currency of the agent's prices.
+	CostMicros int64 `json:"costMicros,omitempty"`
+	// Partial says that some of the counts are estimates: a request was cut off before its usage was reported.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Add returns the sum of both usages.
@@ -23,6 +27,8 @@ func (u Usage) Add(v Usage) Usage {
 		OutputTokens:     addSaturating(u.OutputTokens, v.OutputTokens),
 		TotalTokens:      addSaturating(u.TotalTokens, v.TotalTokens),
 		ToolCalls:        addSaturating(u.ToolCalls, v.ToolCalls),
+		CostMicros:       addSaturating(u.CostMicros, v.CostMicros),
+		Partial:          u.Partial || v.Partial,
 	}
 }
 

@@ -85,6 +85,29 @@ type CreateRequest struct {
 	StartAtMs      int64             `json:"startAtMs,omitempty"`
 }
 
+// Overrides are what a submission may say in place of the agent's definition. The zero value changes nothing.
+type Overrides struct {
+	Model         string          `json:"model,omitempty"` // the provider's name of another model
+	Instructions  string          `json:"instructions,omitempty"`
+	Generation    *Generation     `json:"generation,omitempty"`
+	OutputSchema  json.RawMessage `json:"outputSchema,omitempty"`
+	FrontendTools []FrontendTool  `json:"frontendTools,omitempty"`
+}
+
+// Generation says how a model answers. A nil or zero field leaves the agent's.
+type Generation struct {
+	MaxOutputTokens int64    `json:"maxOutputTokens,omitempty"`
+	Temperature     *float64 `json:"temperature,omitempty"`
+	TopP            *float64 `json:"topP,omitempty"`
+}
+
+// FrontendTool is a tool that the submitting client carries out: its calls wait for a tool_result.
+type FrontendTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON Schema
+}
+
 // SubmitInput is the body of an input.
 type SubmitInput struct {
 	OperationID OperationID `json:"operationId"`

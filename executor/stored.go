@@ -49,6 +49,8 @@ type storedUsage struct {
 	OutputTokens     int64 `json:"outputTokens,omitempty"`
 	TotalTokens      int64 `json:"totalTokens,omitempty"`
 	ToolCalls        int64 `json:"toolCalls,omitempty"`
+	CostMicros       int64 `json:"costMicros,omitempty"`
+	Partial          bool  `json:"partial,omitempty"`
 }
 
 func storeState(s RunState) storedState {

@@ -58,6 +58,9 @@ type ModelRequest struct {
 	Messages     []execution.Message
 	Tools        []ToolSpec
 	OutputSchema json.RawMessage
+	// MaxOutputTokens is the most that the execution's limits leave for the answer; 0: no bound. The definition's own
+	// bound holds as well.
+	MaxOutputTokens int64
 }
 
 // ModelResponse is what a model answered. Tool calls carry the provider's id; the executor mints the call id.
@@ -65,8 +68,10 @@ type ModelResponse struct {
 	Text         string
 	ToolCalls    []execution.ToolCall
 	FinishReason string // stop, tool_calls, length, …
-	// Usage is nil when the provider did not report any.
+	// Usage is nil when the provider did not report any. A request that was cut off reports what it has used so far.
 	Usage *execution.Usage
+	// Provider goes back to the provider with the next request.
+	Provider *execution.ProviderState
 }
 
 // ToolSpec is what the loop and the model must know of a tool.
@@ -78,6 +83,8 @@ type ToolSpec struct {
 	Recovery    agent.Recovery
 	OnUnknown   agent.OnUnknown
 	MaxRetries  int
+	// Sequential calls run one after the other, in the batch's order.
+	Sequential bool
 }
 
 // Tool carries out calls.
@@ -100,6 +107,15 @@ type Invocation struct {
 	Execution execution.ID
 	EffectID  string // the same however often the call is sent
 	Call      execution.ToolCall
+	Reply     *Reply // what a person answered to this call's question that was to be resumed
+}
+
+// Reply is a person's answer on its way back to the tool that asked.
+type Reply struct {
+	State    json.RawMessage // of the question
+	Text     string
+	Content  json.RawMessage
+	Declined bool
 }
 
 // Answer is a result, or a question that must be answered first. Exactly one is set.
@@ -114,6 +130,11 @@ type Question struct {
 	Prompt       string
 	ExpiresAfter time.Duration // 0: never
 	OnExpiry     execution.OnExpiry
+	Schema       json.RawMessage // JSON Schema of the answer's content; nil: text
+	// Resume sends the answer back to the tool: the call is carried out again with a Reply that brings State back. Else the
+	// answer is the call's result.
+	Resume bool
+	State  json.RawMessage // opaque, small
 }
 
 // ProbeResult is what became of a call.

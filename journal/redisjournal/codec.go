@@ -38,13 +38,20 @@ func (e *encoder) usage(usage *execution.Usage) string {
 	return encodeUsage(*usage)
 }
 
-// encodeUsage writes the counts in the order of the struct, with a space between them.
+// encodeUsage writes the counts in the order of the struct, with a space between them. The cost and, for a partial usage, 1
+// stand behind them only when they are not zero.
 func encodeUsage(u execution.Usage) string {
 	text := make([]byte, 0, 64)
 	for _, count := range []int64{
 		u.Requests, u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.OutputTokens, u.TotalTokens, u.ToolCalls,
 	} {
 		text = append(strconv.AppendInt(text, count, 10), ' ')
+	}
+	if u.CostMicros != 0 || u.Partial {
+		text = append(strconv.AppendInt(text, u.CostMicros, 10), ' ')
+	}
+	if u.Partial {
+		text = append(text, "1 "...)
 	}
 	return string(text[:len(text)-1])
 }
@@ -59,6 +66,14 @@ func decodeUsage(text string) (u execution.Usage, err error) {
 		}
 		text = rest
 	}
+	if text == "" {
+		return u, nil
+	}
+	cost, partial, _ := strings.Cut(text, " ")
+	if u.CostMicros, err = strconv.ParseInt(cost, 10, 64); err != nil {
+		return u, fmt.Errorf("%w: usage: %w", errEncoding, err)
+	}
+	u.Partial = partial == "1"
 	return u, nil
 }
 
