@@ -21,7 +21,7 @@ type encoder struct{ err error }
 func (e *encoder) event(payload execution.Payload) string {
 	encoded, err := execution.EncodePayload(payload)
 	e.note(err)
-	return string(encoded)
+	return shortEvent(payload.EventType(), encoded)
 }
 
 func (e *encoder) blob(value any) string {

@@ -216,7 +216,7 @@ func decodeEvent(entry string, sequence execution.Sequence) (execution.Event, er
 	if err != nil {
 		return execution.Event{}, fmt.Errorf("%w: time of event %d: %w", errEncoding, sequence, err)
 	}
-	decoded, err := execution.DecodePayload([]byte(payload))
+	decoded, err := execution.DecodePayload(longEvent(payload))
 	if err != nil {
 		return execution.Event{}, fmt.Errorf("%w: event %d: %w", errEncoding, sequence, err)
 	}

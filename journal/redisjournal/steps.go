@@ -3,6 +3,7 @@ package redisjournal
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -116,11 +117,10 @@ func (s *Store) release(ctx context.Context, release journal.Release) (journal.C
 
 // retry is the text of a retry_scheduled event around its attempt and its instant, which the script knows.
 func (e *encoder) retry(retry journal.Retry) [3]string {
-	return [3]string{
-		`{"type":` + e.blob(execution.TypeRetryScheduled) + `,"node":` + e.blob(retry.Node) + `,"attempt":`,
-		`,"atMs":`,
-		`,"code":` + e.blob(retry.Code) + `}`,
-	}
+	text := e.event(execution.RetryScheduled{Node: retry.Node, Code: retry.Code})
+	head, rest, _ := strings.Cut(text, `"attempt":0`)
+	middle, end, _ := strings.Cut(rest, `"atMs":0`)
+	return [3]string{head + `"attempt":`, middle + `"atMs":`, end}
 }
 
 func committed(r *reply, err error) (journal.Committed, error) {

@@ -1,0 +1,39 @@
+package redisjournal
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+func TestEventsAreStoredShort(t *testing.T) {
+	t.Parallel()
+	seen := map[byte]bool{}
+	for _, e := range eventLetters() {
+		require.False(t, seen[e.letter], "%c stands for two types", e.letter)
+		seen[e.letter] = true
+	}
+	for stored, payload := range map[string]execution.Payload{
+		`q`:                                execution.ExecutionQueued{},
+		`m"turn":3,"invocationId":"inv_1"`: execution.ModelStarted{Turn: 3, InvocationID: "inv_1"},
+		`w"code":"}","message":"{\"type\":\"a\"}"`: execution.Warning{Code: "}", Message: `{"type":"a"}`},
+	} {
+		long, err := execution.EncodePayload(payload)
+		require.NoError(t, err)
+		require.Equal(t, stored, shortEvent(payload.EventType(), long))
+		require.Equal(t, string(long), string(longEvent(stored)))
+		require.Equal(t, string(long), string(longEvent(string(long))), "logs written before are read")
+	}
+	var e encoder
+	parts := e.retry(journal.Retry{Node: `a "attempt":0`, Code: `"atMs":0`})
+	require.JSONEq(t, `{"type":"retry_scheduled","node":"a \"attempt\":0","attempt":7,"atMs":12,"code":"\"atMs\":0"}`,
+		string(longEvent(parts[0]+"7"+parts[1]+"12"+parts[2])))
+	require.NoError(t, e.err)
+	_, err := decodeEvent("12 ", 1)
+	require.Error(t, err)
+	_, err = decodeEvent("12 ?", 1)
+	require.Error(t, err)
+}
