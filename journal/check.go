@@ -99,6 +99,9 @@ func CheckCommit(c Commit) error {
 	if c.Keep < 0 {
 		return fmt.Errorf("%w: a claim kept for %v", ErrConflict, c.Keep)
 	}
+	if err := checkEarlier(c.Earlier); err != nil {
+		return err
+	}
 	t := c.Then
 	park := t.Interaction != nil || t.WaitKind != "" || t.Await != "" || t.Wait != 0
 	end := t.Outcome != nil || t.Failure != nil
@@ -119,6 +122,18 @@ func CheckCommit(c Commit) error {
 	}
 	if bad {
 		return fmt.Errorf("%w: what follows the commit contradicts %q", ErrConflict, t.Kind)
+	}
+	return nil
+}
+
+func checkEarlier(earlier []Boundary) error {
+	if len(earlier) > MaxEarlier {
+		return fmt.Errorf("%w: %d boundaries in one commit, at most %d", ErrConflict, len(earlier)+1, MaxEarlier+1)
+	}
+	for i := range earlier {
+		if err := CheckEvents(earlier[i].Events); err != nil {
+			return err
+		}
 	}
 	return nil
 }

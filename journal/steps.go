@@ -11,7 +11,7 @@ import (
 //
 // Every method but Claim is fenced: its first guard is the fence, and a refused holder always reads ErrFenced. Every
 // method may be repeated after ErrUnavailable with the very same arguments: it answers as it did before and writes
-// nothing (Claim by its nonce, Commit by fence and step, Record by call id, Renew and Release by operation number).
+// nothing (Claim by its nonce, Commit by fence and last step, Record by call id, Renew and Release by operation number).
 type Steps interface {
 	// Claim grants the right to run the node after step task.Step. It is granted only when the execution is queued or
 	// running, its conversation's active one, at that very step, past its not-before, without a live claim (the caller's
@@ -28,7 +28,8 @@ type Steps interface {
 	// after a recorded cancel, and with ErrConflict when another claim has marked the call.
 	Record(ctx context.Context, record Record) (Recorded, error)
 
-	// Commit writes checkpoint Step+1 and everything that belongs to it, and ends the claim unless it keeps it. A recorded
+	// Commit writes checkpoint Step+1 and everything that belongs to it, and ends the claim unless it keeps it. With earlier
+	// boundaries it writes these first, all or nothing: what is stored is what a commit of each would have left. A recorded
 	// cancel or pause takes effect in the same write, after what was committed; a cancel wins over the terminal event. It
 	// returns ErrFenced, ErrLimit when the log is full, ErrState or ErrUnavailable. Tasks of the answer are to be enqueued.
 	Commit(ctx context.Context, commit Commit) (Committed, error)
@@ -61,6 +62,8 @@ type ClaimRequest struct {
 	MaxReclaims int
 	// KnownMessages is how many messages of the conversation the caller has cached; the answer carries the rest.
 	KnownMessages int
+	// History asks for the history even if the newest checkpoint does not: a later node under the claim may read it.
+	History bool
 }
 
 // Claimed is a granted claim and what the node needs. Execution is a part of the row: see Execution.ForNode.
@@ -72,9 +75,9 @@ type Claimed struct {
 	Ledger     []LedgerEntry // of the batch that the newest checkpoint names, in its order
 	Inbox      []InboxEntry
 	// Messages is the conversation's history from KnownMessages on, until ClaimHistoryBytes are reached; nil unless the
-	// newest checkpoint asked for it. The rest is to be read in pages, so that no claim takes long.
+	// newest checkpoint or the caller asked for it. The rest is to be read in pages, so that no claim takes long.
 	Messages [][]byte
-	// HistoryLength is the number of messages in the history; 0 unless the newest checkpoint asked for it.
+	// HistoryLength is the number of messages in the history; 0 unless the newest checkpoint or the caller asked for it.
 	HistoryLength int
 	// NowMs is the store's clock at the claim.
 	NowMs int64
@@ -159,11 +162,13 @@ type Plan struct {
 	Intent []byte
 }
 
-// Commit is one step.
+// Commit is one step, or a chain of steps of which all but the last one went on without a write of their own.
 type Commit struct {
 	Hold
-	Step       execution.Step // N: the commit writes checkpoint N+1
-	Node       string         // boundary of checkpoint N+1
+	Step execution.Step // N: the commit writes checkpoint N+1, the first of the chain
+	// Earlier are the boundaries before the one of this commit, oldest first, at most MaxEarlier.
+	Earlier    []Boundary
+	Node       string // boundary of the last checkpoint
 	Checkpoint []byte
 	Messages   [][]byte
 	Plan       []Plan
@@ -178,6 +183,34 @@ type Commit struct {
 	// Keep keeps the claim for so long from the commit on, for the next node: same fence, no task, due when it expires. 0
 	// ends it. It is kept only when Then continues and neither cancel nor pause is recorded; the answer says whether it was.
 	Keep time.Duration
+}
+
+// Boundary is a step whose write waited for a later one, and which only went on. The ledger entries and the history that
+// the node behind it needed were known without another read.
+type Boundary struct {
+	Checkpoint []byte
+	Messages   [][]byte
+	Plan       []Plan
+	Events     []execution.Payload
+	Consumed   []execution.RequestID
+}
+
+// MaxEarlier bounds how many boundaries one commit writes besides its own.
+const MaxEarlier = 63
+
+// Reaches is the step at which the execution stands after the commit.
+func (c *Commit) Reaches() execution.Step { return c.Step + execution.Step(len(c.Earlier)) + 1 }
+
+// AllConsumed lists the inbox entries that the boundaries of the commit used.
+func (c *Commit) AllConsumed() []execution.RequestID {
+	if len(c.Earlier) == 0 {
+		return c.Consumed
+	}
+	var all []execution.RequestID
+	for i := range c.Earlier {
+		all = append(all, c.Earlier[i].Consumed...)
+	}
+	return append(all, c.Consumed...)
 }
 
 // ThenKind is what follows a commit.

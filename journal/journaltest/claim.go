@@ -296,6 +296,11 @@ func claimBrings(t *testing.T, b *bench) {
 	a.claim()
 	require.Empty(t, a.claimed.Ledger)
 	require.Nil(t, a.claimed.Messages)
+	require.Zero(t, a.claimed.HistoryLength)
+	a.release()
+	a.claim(func(q *journal.ClaimRequest) { q.History, q.KnownMessages = true, 1 })
+	require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, a.claimed.Messages, "the caller asked for it")
+	require.Equal(t, 3, a.claimed.HistoryLength)
 }
 
 func claimLongHistory(t *testing.T, b *bench) {

@@ -69,6 +69,7 @@ func (d *differential) claim(r *run) {
 	q := journal.ClaimRequest{
 		Execution: r.id, Worker: one(d, "worker", journal.WorkerID("w1"), "w2"), Nonce: fmt.Sprint("n", d.number()),
 		TTL: ttl, MaxReclaims: one(d, "max", 0, 1, 2), KnownMessages: one(d, "known", 0, 0, 1, 99),
+		History: d.rarely(4, "history asked for"),
 	}
 	if d.rarely(3, "step given") {
 		step := d.row(r).Step
@@ -131,23 +132,39 @@ func (d *differential) commit(r *run) {
 	if d.rarely(12, "wrong step") {
 		q.Step += one(d, "by", execution.Step(1), ^execution.Step(0))
 	}
-	for range d.below(3, "messages") {
-		q.Messages = append(q.Messages, fmt.Append(nil, "said", d.number()))
-	}
 	for _, call := range calls() {
-		if d.rarely(3, "planned") {
-			q.Plan = append(q.Plan, journal.Plan{CallID: call, Intent: fmt.Append(nil, "i", d.number())})
-		}
 		if d.rarely(3, "batch") {
 			q.Batch = append(q.Batch, call)
 		}
 	}
-	for _, request := range []execution.RequestID{"r1", "r2"} {
-		if d.rarely(2, "consumed") {
-			q.Consumed = append(q.Consumed, request)
+	last := d.boundary()
+	q.Messages, q.Plan, q.Consumed = last.Messages, last.Plan, last.Consumed
+	if d.rarely(3, "chain") {
+		for range 1 + d.below(3, "earlier") {
+			earlier := d.boundary()
+			earlier.Checkpoint, earlier.Events = fmt.Append(nil, "c", d.number()), d.events()
+			q.Earlier = append(q.Earlier, earlier)
 		}
 	}
 	d.do("commit", func(s journal.Store) (any, error) { return s.Commit(bounded(d.t), q) })
+}
+
+// boundary draws what belongs to one step.
+func (d *differential) boundary() (b journal.Boundary) {
+	for range d.below(3, "messages") {
+		b.Messages = append(b.Messages, fmt.Append(nil, "said", d.number()))
+	}
+	for _, call := range calls() {
+		if d.rarely(3, "planned") {
+			b.Plan = append(b.Plan, journal.Plan{CallID: call, Intent: fmt.Append(nil, "i", d.number())})
+		}
+	}
+	for _, request := range []execution.RequestID{"r1", "r2"} {
+		if d.rarely(2, "consumed") {
+			b.Consumed = append(b.Consumed, request)
+		}
+	}
+	return b
 }
 
 // then draws what follows a commit; some contradict themselves.

@@ -41,6 +41,7 @@ func groups() []group {
 		{"log", logClauses()},
 		{"claim", claimClauses()},
 		{"step", stepClauses()},
+		{"chain", chainClauses()},
 		{"ledger", ledgerClauses()},
 		{"contract C", contractClauses()},
 		{"interaction", interactionClauses()},

@@ -138,7 +138,7 @@ func (s *Store) claimed(r *row, q journal.ClaimRequest, nowMs int64) journal.Cla
 	slices.SortFunc(c.Inbox, func(a, b journal.InboxEntry) int {
 		return strings.Compare(string(a.RequestID), string(b.RequestID))
 	})
-	if r.readsHistory {
+	if r.readsHistory || q.History {
 		history := s.conversations[r.ConversationID].messages
 		c.Messages, c.HistoryLength = enough(page(history, q.KnownMessages, -1)), len(history)
 	}

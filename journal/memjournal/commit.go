@@ -23,7 +23,7 @@ func (s *Store) Commit(ctx context.Context, q journal.Commit) (journal.Committed
 	if err != nil {
 		return journal.Committed{}, fail("commit", q.Execution, err)
 	}
-	if q.Fence != "" && r.lastCommit.fence == q.Fence && r.lastCommit.step == q.Step {
+	if q.Fence != "" && r.lastCommit.fence == q.Fence && r.lastCommit.step == q.Reaches() {
 		answer := r.lastCommit.answer
 		answer.Replayed = true
 		return answer, nil
@@ -43,7 +43,7 @@ func (s *Store) Commit(ctx context.Context, q journal.Commit) (journal.Committed
 		tasks = s.proceed(r, q, kind, now)
 	}
 	answer := journal.Committed{Step: r.Step, State: r.State, Sequence: r.LastSequence, Tasks: tasks, Kept: kept}
-	r.lastCommit = lastCommit{q.Fence, q.Step, answer}
+	r.lastCommit = lastCommit{q.Fence, q.Reaches(), answer}
 	r.touch(now)
 	s.feed.changed(r.ID)
 	return answer, nil
@@ -60,32 +60,38 @@ func (s *Store) guardCommit(r *row, q journal.Commit) (journal.ThenKind, error) 
 	if err := in(r, journal.MoveCommitContinue); err != nil {
 		return "", err
 	}
-	kind, events := q.Then.Kind, len(q.Events)
+	kind, events, earlier := q.Then.Kind, len(q.Events), 0
+	for i := range q.Earlier {
+		earlier += len(q.Earlier[i].Events)
+	}
+	consumed := q.AllConsumed()
 	switch {
-	case kind == journal.ThenPark && r.arrived(q):
+	case kind == journal.ThenPark && r.arrived(q.Then, consumed):
 		kind = journal.ThenContinue
 	case kind == journal.ThenPark && q.Then.Interaction != nil:
-		if err := r.mayAsk(q.Then.Interaction.RequestID, q.Consumed); err != nil {
+		if err := r.mayAsk(q.Then.Interaction.RequestID, consumed); err != nil {
 			return "", err
 		}
 		events++
 	case kind == journal.ThenSuspend:
 		events++
+	case kind == journal.ThenEnd:
+		events = 0 // an end is always written
 	}
-	if r.CancelRequested || kind == journal.ThenEnd {
+	if r.CancelRequested {
 		return kind, nil
 	}
-	return kind, s.room(r, events)
+	return kind, s.room(r, earlier+events)
 }
 
 // arrived reports whether the result that the commit would wait for is already there.
-func (r *row) arrived(q journal.Commit) bool {
-	awaited := q.Then.Await
-	if awaited == "" && q.Then.Interaction != nil {
-		awaited = q.Then.Interaction.RequestID
+func (r *row) arrived(then journal.Then, consumed []execution.RequestID) bool {
+	awaited := then.Await
+	if awaited == "" && then.Interaction != nil {
+		awaited = then.Interaction.RequestID
 	}
 	_, there := r.inbox[awaited]
-	return awaited != "" && there && !slices.Contains(q.Consumed, awaited)
+	return awaited != "" && there && !slices.Contains(consumed, awaited)
 }
 
 // mayAsk refuses a second open interaction, and a question that was answered before.
@@ -99,28 +105,39 @@ func (r *row) mayAsk(request execution.RequestID, consumed []execution.RequestID
 	return nil
 }
 
-// keep stores what the step achieved and ends the claim.
+// keep stores what the steps achieved and ends the claim.
 func (s *Store) keep(r *row, q journal.Commit, nowMs int64) {
-	r.Step++
+	for _, earlier := range q.Earlier {
+		s.pass(r, earlier, nowMs)
+		r.touch(nowMs)
+	}
+	s.pass(r, journal.Boundary{
+		Checkpoint: q.Checkpoint, Messages: q.Messages, Plan: q.Plan, Events: q.Events, Consumed: q.Consumed,
+	}, nowMs)
 	r.Node = q.Node
-	r.checkpoints = append(r.checkpoints, append([]byte{}, q.Checkpoint...))
+	r.batch, r.readsHistory = slices.Clone(q.Batch), q.ReadsHistory
+	r.Usage = q.Usage
+	r.Attempts, r.Reclaims, r.ReclaimWorkers, r.NotBeforeMs = 0, 0, nil, 0
+	r.Wait, r.Claim = nil, nil
+}
+
+// pass stores what belongs to one boundary.
+func (s *Store) pass(r *row, boundary journal.Boundary, nowMs int64) {
+	r.Step++
+	r.checkpoints = append(r.checkpoints, append([]byte{}, boundary.Checkpoint...))
 	c := s.conversations[r.ConversationID]
-	c.messages = append(c.messages, cloneBytes(q.Messages)...)
-	for _, plan := range q.Plan {
+	c.messages = append(c.messages, cloneBytes(boundary.Messages)...)
+	for _, plan := range boundary.Plan {
 		if entry := r.ledger[plan.CallID]; entry == nil || entry.State != journal.Done {
 			r.ledger[plan.CallID] = &journal.LedgerEntry{
 				CallID: plan.CallID, State: journal.Planned, Intent: append([]byte{}, plan.Intent...),
 			}
 		}
 	}
-	for _, request := range q.Consumed {
+	for _, request := range boundary.Consumed {
 		r.consume(request)
 	}
-	r.batch, r.readsHistory = slices.Clone(q.Batch), q.ReadsHistory
-	r.Usage = q.Usage
-	r.Attempts, r.Reclaims, r.ReclaimWorkers, r.NotBeforeMs = 0, 0, nil, 0
-	r.Wait, r.Claim = nil, nil
-	r.write(nowMs, q.Events...)
+	r.write(nowMs, boundary.Events...)
 }
 
 // proceed carries out what follows: a recorded cancel first, and a recorded pause unless the execution ends.

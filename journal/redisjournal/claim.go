@@ -55,7 +55,7 @@ func claimArguments(request journal.ClaimRequest) []any {
 	}
 	return []any{
 		step, string(request.Worker), request.Nonce, request.TTL.Milliseconds(), request.MaxReclaims,
-		max(0, request.KnownMessages), allowed(journal.MoveClaim),
+		max(0, request.KnownMessages), allowed(journal.MoveClaim), bit(request.History),
 	}
 }
 

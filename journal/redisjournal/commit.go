@@ -40,30 +40,52 @@ func commitArguments(commit journal.Commit) ([]any, error) {
 	args = append(args,
 		string(then.await), commit.Then.Wait.Milliseconds(), string(commit.Then.Suspension.Reason),
 		commit.Then.Suspension.Detail, string(then.state), then.field, then.blob, then.event,
-		fmt.Sprint(len(commit.Messages), len(commit.Plan), len(commit.Batch), len(commit.Events), len(commit.Consumed)),
-		commit.Keep.Milliseconds())
-	args = append(args, e.lists(commit)...)
+		"", commit.Keep.Milliseconds())
+	args = e.lists(args, &commit)
 	return args, e.err
 }
 
-// lists are the arguments of a commit that are as many as there are.
-func (e *encoder) lists(commit journal.Commit) []any {
-	var args []any
-	for _, message := range commit.Messages {
-		args = append(args, message)
+// countsArgument is where the lengths of a commit's lists go.
+const countsArgument = 23
+
+// lists adds the arguments of a commit that are as many as there are, and their counts in front of them.
+func (e *encoder) lists(args []any, commit *journal.Commit) []any {
+	boundaries := append(commit.Earlier[:len(commit.Earlier):len(commit.Earlier)], journal.Boundary{
+		Messages: commit.Messages, Plan: commit.Plan, Events: commit.Events, Consumed: commit.Consumed,
+	})
+	var messages, plans, events, consumed int
+	for _, b := range boundaries {
+		messages += len(b.Messages)
+		for _, message := range b.Messages {
+			args = append(args, message)
+		}
 	}
-	for _, plan := range commit.Plan {
-		args = append(args, string(plan.CallID), plan.Intent)
+	for _, b := range boundaries {
+		plans += len(b.Plan)
+		for _, plan := range b.Plan {
+			args = append(args, string(plan.CallID), plan.Intent)
+		}
 	}
 	for _, call := range commit.Batch {
 		args = append(args, string(call))
 	}
-	for _, payload := range commit.Events {
-		args = append(args, e.event(payload))
+	for _, b := range boundaries {
+		events += len(b.Events)
+		for _, payload := range b.Events {
+			args = append(args, e.event(payload))
+		}
 	}
-	for _, request := range commit.Consumed {
-		args = append(args, string(request))
+	for _, b := range boundaries {
+		consumed += len(b.Consumed)
+		for _, request := range b.Consumed {
+			args = append(args, string(request))
+		}
 	}
+	for _, b := range commit.Earlier {
+		args = append(args, b.Checkpoint)
+	}
+	args[countsArgument] = fmt.Sprint(messages, plans, len(commit.Batch), events, consumed, len(commit.Earlier),
+		events-len(commit.Events))
 	return args
 }
 

@@ -1,14 +1,14 @@
 -- Purpose: grants the right to run the next node, with what the node needs, in one reply; of a long history its beginning.
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 step (empty: any), 2 worker, 3 nonce, 4 TTL in ms, 5 reclaims allowed (0: no bound), 6 messages the caller knows,
---   7 states of the move, then the tail.
+--   7 states of the move, 8 history (1: brought whatever the row says), then the tail.
 -- Returns: {granted, fence, reclaimed, now in ms, claimed fields, last sequence, worker, expiry in ms, checkpoint, calls, ledger,
 --   inbox, messages or nil, their number in all} or
 --   {refused, reason, ms until it may be tried again, tasks}.
 -- Refuses: NOTFOUND. Every other refusal is a reply.
 -- Invariant: at most one live claim; the fence grows; a recorded cancel or pause, or one reclaim too many, is carried out
 --   here and never claimed over. The same nonce gets the same answer.
-local step, worker, nonce, ttl, allowed_reclaims, known, states = unpack(ARGV, 1, 7)
+local step, worker, nonce, ttl, allowed_reclaims, known, states, history_asked = unpack(ARGV, 1, 8)
 local t = tail()
 local x = open(t, {
   'id', 'conversation', 'definition', 'queue', 'state', 'node', 'step', 'usage', 'wake', 'attempts', 'reclaims',
@@ -41,7 +41,7 @@ local function granted()
     end
   end
   local messages, count = false, 0
-  if row.readsHistory == '1' then messages, count = first_page() end
+  if row.readsHistory == '1' or history_asked == '1' then messages, count = first_page() end
   return {
     'granted', row.fence, row.claimAnswer, t.stamp, {
       row.id, row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,

@@ -1,14 +1,17 @@
--- Purpose: writes a step: checkpoint N+1 and all that belongs to it; ends the claim, or keeps it for the next node.
+-- Purpose: writes a step, or a chain of steps: checkpoint N+1 and all that belongs to it; ends the claim, or keeps it for the
+--   next node.
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 fence, 2 step N, 3 states of the move, 4 kind (continue, park, suspend, end), 5 node, 6 checkpoint, 7 usage,
 --   8 reads history, 9 request id of an interaction (empty: none), 10 interaction, 11 its expiry in ms (empty: none),
 --   12 on expiry, 13 wait kind, 14 inbox entry and 15 event of an expiry, 16 inbox entry waited for (empty: none), 17 ms to
 --   wait (0: no bound), 18 suspension reason, 19 detail, 20 final state, 21 field and 22 blob of outcome or failure,
---   23 event of what follows, 24 counts of messages, plans, batch, events, consumed, 25 ms to keep the claim (0: it ends);
---   then those: messages, plans as call and intent, calls, events, request ids; then the tail.
+--   23 event of what follows, 24 counts of messages, plans, batch, events, consumed, earlier checkpoints, events of these,
+--   25 ms to keep the claim (0: it ends); then those: messages, plans as call and intent, calls, events, request ids,
+--   checkpoints of the steps before the last one; then the tail. Messages, plans, events and request ids are those of all
+--   steps in turn.
 -- Returns: {replayed, "<step> <state> <sequence>[ kept]\n<tasks>"}.
 -- Refuses: NOTFOUND, FENCED, CONFLICT (another step; the interaction), STATE, LIMIT (the log is full).
--- Invariant: keyed by (fence, step): a repeat answers as before and writes nothing. A recorded cancel wins over whatever
+-- Invariant: keyed by (fence, last step): a repeat answers as before and writes nothing. A recorded cancel wins over whatever
 --   follows, a recorded pause over going on.
 local fence, step, states, kind, node, checkpoint, usage, reads_history = unpack(ARGV, 1, 8)
 local request, interaction, expires, on_expiry, wait_kind, expired, received, await, wait =
@@ -22,8 +25,13 @@ local x = open(t, {
 })
 local row = x.row
 
--- An answer begins with the step that was written.
-local written = fence .. ' ' .. text(number(step) + 1) .. ' '
+local message_count, plan_count, call_count, event_count, used_count, earlier_count, earlier_events =
+  string.match(counts, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
+local steps = number(earlier_count) + 1
+
+-- An answer begins with the last step that was written.
+local reached = text(number(step) + steps)
+local written = fence .. ' ' .. reached .. ' '
 if fence ~= '' and string.sub(row.committed, 1, #written) == written then
   return { '1', string.sub(row.committed, #fence + 2) }
 end
@@ -33,8 +41,6 @@ if row.step ~= step then return refuse('CONFLICT', 'the execution is at step ' .
 if not contains(states, row.state) then return refuse('STATE', row.state) end
 
 local cursor = 25
-local message_count, plan_count, call_count, event_count, used_count =
-  string.match(counts, '(%d+) (%d+) (%d+) (%d+) (%d+)')
 local function list(size)
   local items = {}
   size = number(size)
@@ -42,9 +48,9 @@ local function list(size)
   cursor = cursor + size
   return items
 end
-local messages, plans, batch, events, consumed =
-  list(message_count), list(2 * plan_count), list(call_count), list(event_count), list(used_count)
-local used, more = {}, 0
+local messages, plans, batch, events, consumed, checkpoints = list(message_count), list(2 * plan_count), list(call_count),
+  list(event_count), list(used_count), list(earlier_count)
+local used, new = {}, #events
 for _, id in ipairs(consumed) do used[id] = true end
 local kept = number(keep) > 0 and kind == 'continue' and row.cancelAtMs == '' and row.pauseAtMs == ''
 if kind == 'park' and await ~= '' and not used[await] and redis.call('HEXISTS', x.inbox, await) == 1 then
@@ -53,13 +59,15 @@ end
 if kind == 'park' and request ~= '' then
   refusal = moves().asked(x, request, used)
   if refusal then return refusal end
-  more = 1
+  new = new + 1
 elseif kind == 'suspend' then
-  more = 1
+  new = new + 1
+elseif kind == 'end' then
+  new = number(earlier_events) -- an end is always written
 end
-if row.cancelAtMs == '' and kind ~= 'end' and not room(x, #events + more) then return refuse('LIMIT', 'events') end
+if row.cancelAtMs == '' and not room(x, new) then return refuse('LIMIT', 'events') end
 
-put(x, 'step', text(number(step) + 1))
+put(x, 'step', reached)
 put(x, 'node', node)
 put(x, 'usage', usage)
 if row.readsHistory ~= reads_history then put(x, 'readsHistory', reads_history) end
@@ -69,7 +77,8 @@ if row.reclaims ~= '' then clear(x, 'reclaims', 'reclaimWorkers') end
 clear(x, 'attempts')
 clear_wait(x)
 if not kept then let_go(x) end
-later(x, 'RPUSH', x.checkpoints, checkpoint)
+checkpoints[steps] = checkpoint
+later(x, 'RPUSH', x.checkpoints, unpack(checkpoints))
 history(x, messages)
 for i = 1, #plans, 2 do
   local call = plans[i]
@@ -117,7 +126,7 @@ else
     runnable(x, GRACE)
   end
 end
-touch(x)
+touch(x, steps)
 local sequence = text(length(x) + #x.log)
 local answer = row.step .. ' ' .. row.state .. ' ' .. sequence .. (kept and ' kept' or '') .. '\n' .. tasks(x)
 put(x, 'committed', fence .. ' ' .. answer)

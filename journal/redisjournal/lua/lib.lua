@@ -243,9 +243,9 @@ local function publish(x)
   if x.next then publish(x.next) end
 end
 
--- touch notes a change that a client can see.
-local function touch(x)
-  put(x, 'version', text(number(x.row.version) + 1))
+-- touch notes a change that a client can see, or n of them.
+local function touch(x, n)
+  put(x, 'version', text(number(x.row.version) + (n or 1)))
   put(x, 'updatedAtMs', x.tail.stamp)
   if x.next then touch(x.next) end
 end
