@@ -56,6 +56,7 @@ type Execution struct {
 	Agent          string
 	Definition     string // hash of the agent's definition
 	Request        execution.CreateRequest
+	Overrides      []byte // what NewExecution brought; nil: nothing
 	Priority       execution.Priority
 	Queue          string
 
@@ -98,6 +99,7 @@ func (e *Execution) ForNode() Execution {
 		ID: e.ID, ConversationID: e.ConversationID, Definition: e.Definition, Queue: e.Queue, State: e.State, Node: e.Node,
 		Step: e.Step, Usage: e.Usage, Claim: e.Claim, Wake: e.Wake, Attempts: e.Attempts, Reclaims: e.Reclaims,
 		Active: e.Active, StartedAtMs: e.StartedAtMs, DeadlineAtMs: e.DeadlineAtMs, LastSequence: e.LastSequence,
+		Overrides: e.Overrides,
 	}
 }
 
@@ -132,6 +134,7 @@ type NewExecution struct {
 	Caller         execution.CallerScope
 	Request        execution.CreateRequest
 	Definition     string
+	Overrides      []byte        // what holds for this execution in place of its definition, opaque; empty: nothing
 	Queue          string        // base queue; empty: the priority's own
 	Deadline       time.Duration // from the start; 0: none
 	Checkpoint     []byte        // checkpoint 0, boundary run_start

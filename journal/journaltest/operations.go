@@ -58,6 +58,9 @@ func (d *differential) reserve() {
 	if d.rarely(10, "tenant") {
 		r.submitted.Caller.Tenant = "another"
 	}
+	if d.rarely(4, "overrides") {
+		r.submitted.Overrides = fmt.Append(nil, "o", n)
+	}
 	answer, err := d.ask("reserve", func(s journal.Store) (any, error) { return s.Reserve(bounded(d.t), r.submitted) })
 	if err == nil && answer.(journal.Reservation).Created {
 		d.runs = append(d.runs, r)

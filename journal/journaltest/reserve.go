@@ -16,6 +16,7 @@ import (
 func reserveClauses() []clause {
 	return []clause{
 		{name: "contract C, NewJournalExecution and JournalExecution: the row is what was submitted", run: reserveRow},
+		{name: "overrides come back as they were given, with the row and with every claim", run: reserveOverrides},
 		{name: "contract C, reserve: row, checkpoint 0, first event and entry are there at once", run: reserveWhole},
 		{name: "contract C, reserve and JournalReservation: the same key and request give the existing row, whatever its state", run: reserveAgain},
 		{name: "contract C, reserve: the same key and another request is refused", run: reserveOther},
@@ -48,6 +49,21 @@ func reserveRow(t *testing.T, b *bench) {
 	row, err := b.Store.Get(b.ctx(), n.ID)
 	require.NoError(t, err)
 	require.Equal(t, rowText(t, want), rowText(t, row))
+}
+
+func reserveOverrides(t *testing.T, b *bench) {
+	for i, overrides := range append(awkward(), nil) {
+		a := b.reserve(func(n *journal.NewExecution) { n.Overrides = overrides })
+		want := string(overrides)
+		require.Equal(t, want, string(a.row().Overrides), i)
+		a.claim()
+		require.Equal(t, want, string(a.claimed.Execution.Overrides), i)
+		a.commit(goOn())
+		a.claim()
+		require.Equal(t, want, string(a.claimed.Execution.Overrides), "every claim brings them")
+		a.commit(completeWith("done"))
+		require.Equal(t, want, string(a.row().Overrides), "and they stay with a row that has ended")
+	}
 }
 
 func reserveWhole(t *testing.T, b *bench) {

@@ -31,6 +31,7 @@ type row struct {
 	batch        []execution.CallID // that the newest checkpoint names
 	readsHistory bool
 	inbox        map[execution.RequestID][]byte
+	blobs        map[string][]byte // by hash
 
 	counter    uint64 // of fences
 	reclaimed  bool   // the current claim was taken after another one had run out
@@ -175,7 +176,7 @@ func (r *row) snapshot() journal.Execution {
 	e.PendingInteraction = cloneInteraction(e.PendingInteraction)
 	e.InputReceipts = maps.Clone(e.InputReceipts)
 	e.ReclaimWorkers = slices.Clone(e.ReclaimWorkers)
-	e.Request = cloneRequest(e.Request)
+	e.Request, e.Overrides = cloneRequest(e.Request), slices.Clone(e.Overrides)
 	return e
 }
 

@@ -126,6 +126,9 @@ func (r *reply) claimedRow() journal.Execution {
 			ExpiresAtMs: r.number(claimedExpiry),
 		},
 	}
+	if overrides := fields.text(13); overrides != "" {
+		row.Overrides = []byte(overrides)
+	}
 	if fields.err != nil && r.err == nil {
 		r.err = fields.err
 	}

@@ -202,6 +202,9 @@ func decodeRow(r *reply) (journal.Execution, error) {
 		LastSequence:    execution.Sequence(r.number(1)),
 	}
 	d.blob("request", &row.Request)
+	if overrides := d.text("overrides"); overrides != "" {
+		row.Overrides = []byte(overrides)
+	}
 	var err error
 	row.Usage, err = decodeUsage(d.text("usage"))
 	d.note("usage", err)

@@ -123,12 +123,16 @@ func (e *encoder) newRow(n journal.NewExecution) []any {
 	if priority == "" {
 		priority = execution.Normal
 	}
-	return []any{
+	fields := []any{
 		"v", rowVersion, "conversation", string(n.ConversationID), "agent", n.Request.Agent, "definition", n.Definition,
 		"request", e.blob(n.Request), "priority", string(priority), "queue", n.BaseQueue(), "node", n.Node,
 		"usage", encodeUsage(execution.Usage{}), "deadlineMs", optional(n.Deadline.Milliseconds()),
 		"callerIndex", callerSuffix(n.Caller),
 	}
+	if len(n.Overrides) > 0 {
+		fields = append(fields, "overrides", n.Overrides)
+	}
+	return fields
 }
 
 // OpenExecutions counts the executions that have not ended. See journal.Commands.

@@ -13,7 +13,7 @@ local t = tail()
 local x = open(t, {
   'id', 'conversation', 'definition', 'queue', 'state', 'node', 'step', 'usage', 'wake', 'attempts', 'reclaims',
   'version', 'startedAtMs', 'deadlineMs', 'deadlineAtMs', 'active', 'fence', 'fenceCounter', 'expiresAtMs', 'refusedNonce', 'claimAnswer',
-  'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'runnableAtMs', 'waitKind', 'batch', 'readsHistory',
+  'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'runnableAtMs', 'waitKind', 'batch', 'readsHistory', 'overrides',
 })
 local row = x.row
 
@@ -45,7 +45,7 @@ local function granted()
   return {
     'granted', row.fence, row.claimAnswer, t.stamp, {
       row.id, row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,
-      row.reclaims, row.startedAtMs, row.deadlineAtMs,
+      row.reclaims, row.startedAtMs, row.deadlineAtMs, row.overrides,
     }, text(length(x) + #x.log), row.worker, row.expiresAtMs, redis.call('LINDEX', x.checkpoints, -1), names, ledger,
     redis.call('HGETALL', x.inbox), messages, text(count),
   }

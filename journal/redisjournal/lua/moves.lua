@@ -97,7 +97,8 @@ local LIVE = {
   fenceCounter = true, taskQueue = true, runnableAtMs = true, deadlineMs = true, pendingMessages = true,
 }
 
-local READ_BY_NO_SCRIPT = { request = true, outcome = true, failure = true }
+-- A claim reads overrides, and is granted on no row that has ended.
+local READ_BY_NO_SCRIPT = { request = true, overrides = true, outcome = true, failure = true }
 
 -- settle rewrites a row that ends with what is still needed of it. A hash whose values have at most 64 bytes is kept in a
 -- third of the memory: those that are longer, and that no script reads, go to a list beside it.
