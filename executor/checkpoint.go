@@ -7,7 +7,7 @@ import (
 )
 
 // checkpointVersion is the v of the checkpoints this release writes.
-const checkpointVersion = 1
+const checkpointVersion = 2
 
 // ErrCheckpoint reports a stored checkpoint that this release cannot read.
 var ErrCheckpoint = errors.New("unreadable checkpoint")

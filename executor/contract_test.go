@@ -123,7 +123,7 @@ func TestContractACheckpoint(t *testing.T) {
 	data, err := checkpoint.Encode()
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "metadata\":{}")
-	require.True(t, strings.HasPrefix(string(data), `{"v":1,`))
+	require.True(t, strings.HasPrefix(string(data), `{"v":2,`))
 	back, err := DecodeCheckpoint(data)
 	require.NoError(t, err)
 	again, err := back.Encode()
@@ -140,7 +140,7 @@ func TestContractACheckpoint(t *testing.T) {
 func TestContractACheckpointRefusesContradictions(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Checkpoint){
-		"another version":         func(c *Checkpoint) { c.V = 2 },
+		"another version":         func(c *Checkpoint) { c.V = 3 },
 		"evidence of other node":  func(c *Checkpoint) { c.Resume.Node = RunStart },
 		"evidence of other turn":  func(c *Checkpoint) { c.Resume.Turn = 1 },
 		"evidence of other turns": func(c *Checkpoint) { c.Turn = 1 },

@@ -3,62 +3,116 @@ package executor
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/execution"
 )
 
-// storedCheckpoint is a checkpoint without what follows from the rest of it: there is one for each step of each
-// execution. The evidence follows from node and state, the turn is the state's, counters are zero unless they are there.
+// storedCheckpoint is a checkpoint without what follows from the rest of it, under short names: there is one for each step
+// of each execution. The evidence follows from node and state, the turn is the state's, counters are zero unless they are
+// there. A name never changes its meaning; another shape is another version.
 type storedCheckpoint struct {
 	V      int                 `json:"v"`
-	Step   execution.Step      `json:"step"`
-	Node   Node                `json:"node"`
-	Turn   *int                `json:"turn,omitempty"`   // unless it is the state's
-	Stream *execution.Sequence `json:"stream,omitempty"` // the evidence's stream cursor
-	Resume *Evidence           `json:"resume,omitempty"` // unless it is the state's
-	State  storedState         `json:"state"`
-	Meta   Metadata            `json:"metadata,omitempty"`
+	Step   execution.Step      `json:"s"`
+	Node   storedNode          `json:"n"`
+	Turn   *int                `json:"ct,omitempty"` // unless it is the state's
+	Stream *execution.Sequence `json:"c,omitempty"`  // the evidence's stream cursor
+	Resume *Evidence           `json:"e,omitempty"`  // unless it is the state's
+	Meta   Metadata            `json:"cm,omitempty"`
+	storedState
 }
 
 // storedState is a RunState without its zeros.
 type storedState struct {
-	Status                *RunStatus        `json:"status,omitempty"` // running when it is not there
-	Turn                  int               `json:"turn,omitempty"`
-	Usage                 storedUsage       `json:"usage,omitzero"`
-	Limits                *execution.Limits `json:"limits,omitempty"`
-	Instructions          string            `json:"instructions,omitempty"`
-	MessageCount          int               `json:"messageCount,omitempty"`
-	InvocationID          string            `json:"invocationId,omitempty"`
-	OutputRetriesUsed     int               `json:"outputRetriesUsed,omitempty"`
-	ModelErrorRetriesUsed int               `json:"modelErrorRetriesUsed,omitempty"`
-	ToolRetriesUsed       map[string]int    `json:"toolRetriesUsed,omitempty"`
+	Status                *RunStatus        `json:"st,omitempty"` // running when it is not there
+	StateTurn             int               `json:"t,omitempty"`
+	Usage                 storedUsage       `json:"u,omitempty"`
+	Limits                *execution.Limits `json:"l,omitempty"`
+	Instructions          string            `json:"p,omitempty"`
+	MessageCount          int               `json:"m,omitempty"`
+	InvocationID          string            `json:"i,omitempty"`
+	OutputRetriesUsed     int               `json:"or,omitempty"`
+	ModelErrorRetriesUsed int               `json:"mr,omitempty"`
+	ToolRetriesUsed       map[string]int    `json:"tr,omitempty"`
 
-	Response *Response          `json:"response,omitempty"`
-	Batch    *Batch             `json:"batch,omitempty"`
-	Output   *execution.Outcome `json:"output,omitempty"`
-	Failure  *execution.Failure `json:"failure,omitempty"`
-	Metadata Metadata           `json:"metadata,omitempty"`
+	Response *storedResponse    `json:"r,omitempty"`
+	Batch    *Batch             `json:"b,omitempty"`
+	Output   *execution.Outcome `json:"o,omitempty"`
+	Failure  *execution.Failure `json:"f,omitempty"`
+	Metadata Metadata           `json:"md,omitempty"`
 }
 
-// storedUsage is execution.Usage without its zeros.
-type storedUsage struct {
-	Requests         int64 `json:"requests,omitempty"`
-	InputTokens      int64 `json:"inputTokens,omitempty"`
-	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty"`
-	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
-	OutputTokens     int64 `json:"outputTokens,omitempty"`
-	TotalTokens      int64 `json:"totalTokens,omitempty"`
-	ToolCalls        int64 `json:"toolCalls,omitempty"`
-	CostMicros       int64 `json:"costMicros,omitempty"`
-	Partial          bool  `json:"partial,omitempty"`
+// storedResponse is a Response under short names.
+type storedResponse struct {
+	Text         string               `json:"t,omitempty"`
+	ToolCalls    []execution.ToolCall `json:"c,omitempty"`
+	FinishReason string               `json:"f,omitempty"`
+}
+
+// storedUsage are the counts of a usage in the order of usageCounts, without the zeros at their end.
+type storedUsage []int64
+
+// usageCounts are where the counts of a usage stand. New ones go to the end.
+func usageCounts(u *execution.Usage) []*int64 {
+	return []*int64{
+		&u.Requests, &u.InputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.TotalTokens, &u.ToolCalls,
+		&u.CostMicros,
+	}
+}
+
+func storeUsage(u execution.Usage) storedUsage {
+	var counts storedUsage
+	for _, count := range usageCounts(&u) {
+		counts = append(counts, *count)
+	}
+	if u.Partial {
+		return append(counts, 1)
+	}
+	for len(counts) > 0 && counts[len(counts)-1] == 0 {
+		counts = counts[:len(counts)-1]
+	}
+	return counts
+}
+
+func (s storedUsage) usage() (u execution.Usage) {
+	counts := usageCounts(&u)
+	for i, count := range s[:min(len(s), len(counts))] {
+		*counts[i] = count
+	}
+	u.Partial = len(s) > len(counts) && s[len(counts)] != 0
+	return u
+}
+
+// nodeCodes are the stored names of Nodes, in their order.
+func nodeCodes() []string { return []string{"rs", "pr", "bm", "mr", "tc", "tr", "vo", "rc", "rf"} }
+
+// storedNode is a Node by its code.
+type storedNode Node
+
+// MarshalText gives the code; a node without one is none of the nine.
+func (n storedNode) MarshalText() ([]byte, error) {
+	if i := slices.Index(Nodes(), Node(n)); i >= 0 {
+		return []byte(nodeCodes()[i]), nil
+	}
+	return nil, fmt.Errorf("%w %q", ErrUnknownNode, string(n))
+}
+
+// UnmarshalText accepts the nine codes.
+func (n *storedNode) UnmarshalText(text []byte) error {
+	i := slices.Index(nodeCodes(), string(text))
+	if i < 0 {
+		return fmt.Errorf("%w: code %q", ErrUnknownNode, text)
+	}
+	*n = storedNode(Nodes()[i])
+	return nil
 }
 
 func storeState(s RunState) storedState {
 	out := storedState{
-		Turn: s.Turn, Usage: storedUsage(s.Usage), Instructions: s.Instructions, MessageCount: s.MessageCount,
+		StateTurn: s.Turn, Usage: storeUsage(s.Usage), Instructions: s.Instructions, MessageCount: s.MessageCount,
 		InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
-		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed, Response: s.Response,
-		Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
+		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
+		Response: (*storedResponse)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != StatusRunning {
 		out.Status = &s.Status
@@ -71,10 +125,10 @@ func storeState(s RunState) storedState {
 
 func (s *storedState) state() RunState {
 	out := RunState{
-		Status: StatusRunning, Turn: s.Turn, Usage: execution.Usage(s.Usage), Instructions: s.Instructions,
+		Status: StatusRunning, Turn: s.StateTurn, Usage: s.Usage.usage(), Instructions: s.Instructions,
 		MessageCount: s.MessageCount, InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
-		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed, Response: s.Response,
-		Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
+		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
+		Response: (*Response)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != nil {
 		out.Status = *s.Status
@@ -88,7 +142,8 @@ func (s *storedState) state() RunState {
 // Encode gives the stored form.
 func (c Checkpoint) Encode() ([]byte, error) {
 	stored := storedCheckpoint{
-		V: c.V, Step: c.Step, Node: c.Node, Stream: c.Resume.Cursor.StreamCursor, State: storeState(c.State), Meta: c.Metadata,
+		V: c.V, Step: c.Step, Node: storedNode(c.Node), Stream: c.Resume.Cursor.StreamCursor, Meta: c.Metadata,
+		storedState: storeState(c.State),
 	}
 	if c.Turn != c.State.Turn {
 		stored.Turn = &c.Turn
@@ -113,27 +168,38 @@ func (e Evidence) follows(other Evidence) bool {
 		e.TraceContext.IsZero() && e.Metadata == nil
 }
 
-// DecodeCheckpoint reads the stored form. It returns ErrCheckpoint for another v, an unknown node, or a checkpoint that
-// contradicts itself. Limits that were not stored are the definition's.
+// DecodeCheckpoint reads the stored form, also of the version before; the checkpoint it returns is of this one. It returns
+// ErrCheckpoint for another v, an unknown node, or a checkpoint that contradicts itself. Limits that were not stored are
+// the definition's.
 func DecodeCheckpoint(data []byte) (Checkpoint, error) {
 	var stored storedCheckpoint
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	}
-	if stored.V != checkpointVersion {
+	switch stored.V {
+	case checkpointVersion:
+		return stored.checkpoint(stored.state())
+	case 1:
+		return decodeFirst(data)
+	default:
 		return Checkpoint{}, fmt.Errorf("%w: version %d", ErrCheckpoint, stored.V)
 	}
-	state := stored.State.state()
-	c := Checkpoint{V: stored.V, Step: stored.Step, Node: stored.Node, Turn: state.Turn, State: state, Metadata: stored.Meta}
-	if stored.Turn != nil {
-		c.Turn = *stored.Turn
+}
+
+// checkpoint fills in what follows from the state.
+func (s *storedCheckpoint) checkpoint(state RunState) (Checkpoint, error) {
+	c := Checkpoint{
+		V: checkpointVersion, Step: s.Step, Node: Node(s.Node), Turn: state.Turn, State: state, Metadata: s.Meta,
 	}
-	if stored.Resume != nil {
-		c.Resume = *stored.Resume
+	if s.Turn != nil {
+		c.Turn = *s.Turn
+	}
+	if s.Resume != nil {
+		c.Resume = *s.Resume
 	} else {
 		c.Resume = NewEvidence(c.Node, state)
 	}
-	c.Resume.Cursor.StreamCursor = stored.Stream
+	c.Resume.Cursor.StreamCursor = s.Stream
 	if c.Node != c.Resume.Node || c.Turn != c.Resume.Turn || !c.Node.Valid() {
 		return Checkpoint{}, fmt.Errorf("%w: boundary %s at turn %d, evidence of %s at turn %d", ErrCheckpoint,
 			c.Node, c.Turn, c.Resume.Node, c.Resume.Turn)

@@ -23,7 +23,7 @@ func TestCheckpointsAreSmall(t *testing.T) {
 	state.Limits = execution.Limits{}
 	data, err := NewCheckpoint(23456, PrepareModelRequest, state).WithStreamCursor(34567).Encode()
 	require.NoError(t, err)
-	require.LessOrEqual(t, len(data), 250, "%s", data)
+	require.LessOrEqual(t, len(data), 130, "%s", data)
 }
 
 // The definition's limits are in the definition; others are in the checkpoint.
@@ -82,4 +82,46 @@ func TestSchemasAreCompiledOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, one, two)
 	require.ErrorContains(t, kept.fits(json.RawMessage(`{`), []byte(`1`)), "schema")
+}
+
+// What a release before this one wrote is read as ever.
+func TestCheckpointsOfTheFirstVersionAreRead(t *testing.T) {
+	t.Parallel()
+	stream := execution.Sequence(4)
+	for stored, want := range map[string]Checkpoint{
+		`{"v":1,"step":0,"node":"run_start","state":{"messageCount":1}}`: NewCheckpoint(0, RunStart,
+			RunState{Status: StatusRunning, MessageCount: 1}),
+		`{"v":1,"step":4,"node":"validate_output","stream":4,"state":{"turn":1,"usage":{"requests":1,"totalTokens":7},` +
+			`"limits":{"maxTurns":3},"messageCount":2,"invocationId":"inv_2","response":{"text":"Done.","finishReason":"stop"}}}`: NewCheckpoint(4, ValidateOutput, RunState{
+			Status: StatusRunning, Turn: 1, Usage: execution.Usage{Requests: 1, TotalTokens: 7}, MessageCount: 2,
+			Limits: execution.Limits{MaxTurns: 3}, InvocationID: "inv_2",
+			Response: &Response{Text: "Done.", FinishReason: "stop"},
+		}).WithStreamCursor(stream),
+		`{"v":1,"step":5,"node":"run_complete","state":{"status":"completed","output":{"answer":"Done."}}}`: NewCheckpoint(5,
+			RunComplete, RunState{Status: StatusCompleted, Output: &execution.Outcome{Answer: "Done."}}),
+	} {
+		back, err := DecodeCheckpoint([]byte(stored))
+		require.NoError(t, err)
+		require.Equal(t, want, back)
+	}
+}
+
+func TestUsageIsStoredShort(t *testing.T) {
+	t.Parallel()
+	for text, usage := range map[string]execution.Usage{
+		`[]`:                  {},
+		`[1]`:                 {Requests: 1},
+		`[1,2,0,0,0,3]`:       {Requests: 1, InputTokens: 2, TotalTokens: 3},
+		`[0,0,0,0,0,0,0,9]`:   {CostMicros: 9},
+		`[0,0,0,0,0,0,0,0,1]`: {Partial: true},
+		`[1,2,3,4,5,6,7,8,1]`: {
+			Requests: 1, InputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, OutputTokens: 5, TotalTokens: 6, ToolCalls: 7,
+			CostMicros: 8, Partial: true,
+		},
+	} {
+		data, err := json.Marshal(storeUsage(usage))
+		require.NoError(t, err)
+		require.Equal(t, text, string(data))
+		require.Equal(t, usage, storeUsage(usage).usage())
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/test/harness"
 )
 
@@ -104,13 +105,10 @@ func requireGolden(t *testing.T, name string, stack *harness.Stack, api *harness
 	requireGoldenEvents(t, name, events)
 	var nodes []string
 	for i, data := range stack.Checkpoints(id) {
-		var checkpoint struct {
-			Step int
-			Node string
-		}
-		require.NoError(t, json.Unmarshal([]byte(data), &checkpoint))
-		require.Equal(t, i, checkpoint.Step)
-		nodes = append(nodes, checkpoint.Node)
+		checkpoint, err := executor.DecodeCheckpoint([]byte(data))
+		require.NoError(t, err)
+		require.Equal(t, execution.Step(i), checkpoint.Step)
+		nodes = append(nodes, string(checkpoint.Node))
 	}
 	require.Equal(t, golden(t, name+".checkpoints.txt"), nodes)
 }
