@@ -164,6 +164,9 @@ func CheckRecord(r Record) error {
 	case r.State == Started && len(r.Receipts) > 0:
 		return fmt.Errorf("%w: receipts for calls that are about to start", ErrConflict)
 	}
+	if err := checkBlobs(r); err != nil {
+		return err
+	}
 	return CheckEvents(r.Events)
 }
 

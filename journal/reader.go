@@ -20,6 +20,9 @@ type Reader interface {
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
 	// Ledger returns the entries of the given calls, in their order; a call without entry gives one without state.
 	Ledger(ctx context.Context, id execution.ID, calls []execution.CallID) ([]LedgerEntry, error)
+	// Blob returns the content of a large value stored beside the execution. ErrNotFound when the execution has none of
+	// that hash.
+	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 }
 
 // EventPage is a page of the log and where the execution stood when it was read.

@@ -147,6 +147,9 @@ type Record struct {
 	Receipts [][]byte // one for each call, when State is Done
 	Events   []execution.Payload
 	Usage    *execution.Usage // replaces the row's usage when not nil
+	// Blobs are the large values that the receipts name. They are written with the receipts or, when every call has its
+	// receipt already, not at all.
+	Blobs []Blob
 }
 
 // Recorded is the answer of Record: the entries as stored, in the order of Calls.
@@ -200,6 +203,18 @@ const MaxEarlier = 63
 
 // Reaches is the step at which the execution stands after the commit.
 func (c *Commit) Reaches() execution.Step { return c.Step + execution.Step(len(c.Earlier)) + 1 }
+
+// AllMessages lists the messages of the boundaries of the commit.
+func (c *Commit) AllMessages() [][]byte {
+	if len(c.Earlier) == 0 {
+		return c.Messages
+	}
+	var all [][]byte
+	for i := range c.Earlier {
+		all = append(all, c.Earlier[i].Messages...)
+	}
+	return append(all, c.Messages...)
+}
 
 // AllConsumed lists the inbox entries that the boundaries of the commit used.
 func (c *Commit) AllConsumed() []execution.RequestID {

@@ -43,6 +43,7 @@ func groups() []group {
 		{"step", stepClauses()},
 		{"chain", chainClauses()},
 		{"ledger", ledgerClauses()},
+		{"blob", blobClauses()},
 		{"contract C", contractClauses()},
 		{"interaction", interactionClauses()},
 		{"cancel pause resume", steeringClauses()},

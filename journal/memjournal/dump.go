@@ -55,5 +55,8 @@ func (r *row) dump(key string, out map[string]string) {
 	for request, payload := range r.inbox {
 		out[key+":inbox:"+string(request)] = string(payload)
 	}
+	for hash, content := range r.blobs {
+		out[key+":results:"+hash] = string(content)
+	}
 	out[key+":calls"] = fmt.Sprintf("%+v %+v", r.lastCall, r.lastCommit)
 }

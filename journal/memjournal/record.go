@@ -99,6 +99,7 @@ func (s *Store) record(r *row, q journal.Record, fresh []int, events []execution
 			entry.Receipt = append([]byte{}, q.Receipts[i]...)
 		}
 	}
+	r.keepBlobs(q.Blobs)
 	r.write(nowMs, events...)
 	if q.Usage != nil {
 		r.Usage = *q.Usage

@@ -102,7 +102,7 @@ func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":req
 // execution lists an execution's keys as scripts get them. Beside the row stand events, a list, index = sequence - 1, of
 // "<ms> <payload>"; checkpoints, a list, index = step; tools, a hash: the ledger, <call>:intent, <call>:started (a fence) and
 // <call>:receipt; inbox, a hash: request id -> payload; receipts, a hash: operation:<id> -> "<sequence> <receipt>",
-// request:<id> -> operation id; and, of a row that has ended, blobs, a list: those of its fields that are long, as name and
+// request:<id> -> operation id; results, a hash: see results; and, of a row that has ended, blobs, a list: those of its fields that are long, as name and
 // value.
 func (k keyspace) execution(id execution.ID) []string {
 	row := k.row(id)
@@ -113,6 +113,9 @@ func (k keyspace) execution(id execution.ID) []string {
 		keyPurge: partition + "purge",
 	}
 }
+
+// results is a hash: SHA-256 in hex -> a large value that a receipt in tools names. Scripts derive it from the row's key.
+func (k keyspace) results(id execution.ID) string { return k.row(id) + ":results" }
 
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))

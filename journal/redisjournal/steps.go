@@ -53,7 +53,7 @@ func (s *Store) record(ctx context.Context, record journal.Record) (journal.Reco
 	var e encoder
 	args := []any{
 		string(record.Fence), allowed(journal.MoveRecord), string(record.State), e.usage(record.Usage), len(record.Calls),
-		len(record.Events),
+		len(record.Events), len(record.Blobs),
 	}
 	for _, call := range record.Calls {
 		args = append(args, string(call))
@@ -63,6 +63,9 @@ func (s *Store) record(ctx context.Context, record journal.Record) (journal.Reco
 	}
 	for _, payload := range record.Events {
 		args = append(args, string(journal.EventCall(payload)), e.event(payload))
+	}
+	for _, blob := range record.Blobs {
+		args = append(args, blob.Hash, blob.Content)
 	}
 	if e.err != nil {
 		return journal.Recorded{}, e.err

@@ -26,5 +26,5 @@ if left <= 1 then
 else
   redis.call('HINCRBY', talk, 'executions', -1)
 end
-redis.call('UNLINK', x.key, x.key .. ':blobs', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
+redis.call('UNLINK', x.key, x.key .. ':blobs', x.key .. ':results', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
 return { '1' }
