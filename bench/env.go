@@ -154,9 +154,12 @@ func (e *Env) window(ctx context.Context, at *site, work load, spec Spec) (Windo
 	if err != nil {
 		return Window{}, err
 	}
-	return Window{
-		Snap: after.minus(before.Snap), Site: after.Site.minus(before.Site), Seconds: ended.Sub(began).Seconds(),
-	}, nil
+	return after.minus(&before, ended.Sub(began).Seconds()), nil
+}
+
+// minus is what happened since an earlier reading.
+func (w *Window) minus(earlier *Window, seconds float64) Window {
+	return Window{Snap: w.Snap.minus(earlier.Snap), Site: w.Site.minus(earlier.Site), Seconds: seconds}
 }
 
 func (e *Env) read(ctx context.Context, at *site, work load) (Window, error) {

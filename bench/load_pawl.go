@@ -27,6 +27,7 @@ type pawlLoad struct {
 	meter    *meter
 	tally    tally
 	handoffs *handoffs
+	spans    *spans
 	waker    queue.Waker
 	store    *meteredStore
 	tasks    *meteredTasks
@@ -64,6 +65,9 @@ func prepare(spec Spec) (*pawlLoad, error) {
 	if spec.Handoffs {
 		l.handoffs = &handoffs{}
 	}
+	if spec.Spans {
+		l.spans = newSpans()
+	}
 	if err := l.build(); err != nil {
 		return nil, errors.Join(err, rdb.Close())
 	}
@@ -87,7 +91,7 @@ func (l *pawlLoad) build() error {
 	if err != nil {
 		return err
 	}
-	l.store = &meteredStore{Store: store, meter: l.meter, tally: &l.tally, ended: l.noteEnd}
+	l.store = &meteredStore{Store: store, meter: l.meter, tally: &l.tally, spans: l.spans, ended: l.noteEnd}
 	client, err := queue.NewClient(l.rdb, queue.ClientConfig{Waker: &l.waker, Logger: quiet()})
 	if err != nil {
 		return err
@@ -153,7 +157,7 @@ func (l *pawlLoad) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.spec.Chains == 0 {
+	if l.spec.Chains == 0 && !l.spec.Feed {
 		return nil
 	}
 	const feeders = 4

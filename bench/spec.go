@@ -31,6 +31,8 @@ type Spec struct {
 	ToolDelay    time.Duration `json:"toolDelay"`
 	Detailed     bool          `json:"detailed"` // count by label
 	Handoffs     bool          `json:"handoffs"`
+	Feed         bool          `json:"feed"`  // another execution follows each that ends, also without Chains
+	Spans        bool          `json:"spans"` // time executions from start to end
 }
 
 // start begins the load in this process.

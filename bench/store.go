@@ -16,12 +16,20 @@ type meteredStore struct {
 	*redisjournal.Store
 	meter *meter
 	tally *tally
+	spans *spans                // or nil
 	ended func(id execution.ID) // called when an execution has ended
 }
 
 // Claim implements journal.Steps.
 func (s *meteredStore) Claim(ctx context.Context, request journal.ClaimRequest) (journal.Claimed, error) {
-	return s.Store.Claim(s.meter.label(ctx, "claim"), request)
+	claimed, err := s.Store.Claim(s.meter.label(ctx, "claim"), request)
+	if err == nil && claimed.Execution.Step == 0 && !claimed.Reclaimed {
+		s.tally.started.Add(1)
+		if s.spans != nil {
+			s.spans.begin(request.Execution)
+		}
+	}
+	return claimed, err
 }
 
 // Renew implements journal.Steps.
@@ -50,6 +58,9 @@ func (s *meteredStore) count(commit journal.Commit, committed journal.Committed)
 	}
 	if committed.State.Terminal() {
 		s.tally.ended.Add(1)
+		if s.spans != nil {
+			s.spans.end(commit.Execution)
+		}
 		s.ended(commit.Execution)
 	}
 }

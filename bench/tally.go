@@ -10,7 +10,7 @@ import (
 
 // tally counts what a load has done.
 type tally struct {
-	steps, turns, ended, failures atomic.Int64
+	steps, turns, started, ended, failures atomic.Int64
 }
 
 // Snap is a reading of one load's counters. All of them only grow.

@@ -11,6 +11,10 @@ import (
 // freshShare is how many tasks of started executions may be taken before one of a new execution that must wait for them.
 const freshShare = 50
 
+// freshBatch is how many new executions one look takes at most. Started ones seem to be done when a worker has taken all
+// their tasks, a moment before the next ones come: eight new ones each time would double what is under way.
+const freshBatch = 2
+
 // order says which queue is looked at next. One goroutine uses it.
 //
 // Queues of started executions are drawn by weight, so none starves. A queue of new executions counts only while no queue
@@ -62,6 +66,9 @@ func (o *order) choose(holding []bool, room int) (queue, most int, ok bool) {
 		return queue, 1, ok
 	}
 	queue, ok = o.draw(holding, eligible)
+	if ok && o.queues[queue].fresh {
+		room = min(room, freshBatch)
+	}
 	if waits {
 		room = min(room, freshShare-1-o.started)
 	}

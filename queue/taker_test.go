@@ -226,7 +226,7 @@ func TestOrder(t *testing.T) {
 	queue, most, ok := o.choose(holds("low-new"), 8)
 	require.True(t, ok)
 	require.Equal(t, index("low-new"), queue)
-	require.Equal(t, 8, most, "a new one is taken at once when none has started")
+	require.Equal(t, freshBatch, most, "new ones are taken at once when none has started, and few at a time")
 
 	tally := func(names ...string) map[string]int {
 		counts := map[string]int{}
