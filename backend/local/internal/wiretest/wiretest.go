@@ -1,8 +1,8 @@
 // Package wiretest plays a provider's side of a conversation from a transcript and checks the other side, for tests.
 //
 // A transcript is a text file: a line on where it comes from, then for each exchange a section "-- request N --" with the
-// JSON that must be sent and a section "-- response N --" with the stream of events that answers it. It must not know a
-// provider.
+// JSON that must be sent and a section "-- response N --" with the stream of events that answers it. What is sent is also
+// held against the rules of the provider's API, by test/modelserver. It must not know a provider.
 package wiretest
 
 import (
@@ -21,6 +21,7 @@ import (
 
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/test/modelserver"
 )
 
 // update rewrites the requests of transcripts; what changed is then for a person to judge.
@@ -134,6 +135,9 @@ func (tr *transcript) handler(t *testing.T, check func(*http.Request)) http.Hand
 			return
 		}
 		check(r)
+		if err := modelserver.Check(r, body); err != nil {
+			t.Errorf("request %d: the provider would answer 400: %v", tr.next+1, err)
+		}
 		now := &tr.exchanges[tr.next]
 		tr.next++
 		if got := indented(t, string(body)); *update {
@@ -185,6 +189,9 @@ func Ask(t *testing.T, stream string, build func(url string) local.Model, reques
 	body := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
+		if err := modelserver.Check(r, data); err != nil {
+			t.Errorf("the provider would answer 400: %v", err)
+		}
 		body <- string(data)
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, stream)
