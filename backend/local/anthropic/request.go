@@ -19,8 +19,6 @@ const (
 	// defaultMaxTokens bounds an answer when the definition does not: the API wants a bound.
 	defaultMaxTokens = 8192
 	longestID        = 64
-	// noText stands for a text of white space only, which the API refuses.
-	noText = "(no text)"
 )
 
 // emptySchema is the schema of a tool that is only remembered.
@@ -103,7 +101,7 @@ func messages(history []execution.Message) []sdk.MessageParam {
 	for _, message := range history {
 		switch message.Role {
 		case execution.RoleUser:
-			out.user(sdk.NewTextBlock(visible(message.Text)))
+			out.user(sdk.NewTextBlock(wire.Visible(message.Text)))
 		case execution.RoleAssistant:
 			out.assistant(assistant(message, ids))
 		case execution.RoleTool:
@@ -159,19 +157,12 @@ func result(id string, result *execution.ToolResult) sdk.ContentBlockParamUnion 
 	}
 	text := wire.ResultText(result)
 	if result.IsError {
-		text = visible(text) // an error must say something
+		text = wire.Visible(text) // an error must say something
 	}
 	if strings.TrimSpace(text) != "" {
 		block.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: text}}}
 	}
 	return sdk.ContentBlockParamUnion{OfToolResult: &block}
-}
-
-func visible(text string) string {
-	if strings.TrimSpace(text) == "" {
-		return noText
-	}
-	return text
 }
 
 func validID(id string) bool {

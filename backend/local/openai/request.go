@@ -93,9 +93,9 @@ func messages(instructions string, history []execution.Message) []sdk.ChatComple
 	for _, message := range history {
 		switch message.Role {
 		case execution.RoleUser:
-			out = append(out, sdk.UserMessage(message.Text))
+			out = append(out, sdk.UserMessage(wire.Visible(message.Text)))
 		case execution.RoleAssistant:
-			if message.Text != "" || len(message.ToolCalls) > 0 {
+			if strings.TrimSpace(message.Text) != "" || len(message.ToolCalls) > 0 {
 				out = append(out, assistant(message, ids))
 			}
 		case execution.RoleTool:
@@ -112,7 +112,7 @@ func messages(instructions string, history []execution.Message) []sdk.ChatComple
 
 func assistant(message execution.Message, ids *wire.IDs) sdk.ChatCompletionMessageParamUnion {
 	var said sdk.ChatCompletionAssistantMessageParam
-	if message.Text != "" {
+	if strings.TrimSpace(message.Text) != "" {
 		said.Content.OfString = param.NewOpt(message.Text)
 	}
 	for _, call := range message.ToolCalls {
@@ -130,10 +130,11 @@ func assistant(message execution.Message, ids *wire.IDs) sdk.ChatCompletionMessa
 
 // resultText marks errors in words, because the API has no other way.
 func resultText(result *execution.ToolResult) string {
+	text := wire.Visible(wire.ResultText(result))
 	if result.IsError {
-		return "Error: " + wire.ResultText(result)
+		return "Error: " + text
 	}
-	return wire.ResultText(result)
+	return text
 }
 
 func validID(id string) bool {

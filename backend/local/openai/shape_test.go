@@ -160,7 +160,7 @@ func TestHistoriesAreMadeAcceptable(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &sent))
 	require.JSONEq(t, `[{"role":"user","content":"Hi"},
 		{"role":"assistant","tool_calls":[{"id":"call_p1","type":"function","function":{"name":"no_such_tool","arguments":"{\"invalid_arguments\":\"half {\"}"}}]},
-		{"role":"tool","tool_call_id":"call_p1","content":""}]`, string(sent.Messages))
+		{"role":"tool","tool_call_id":"call_p1","content":"(no text)"}]`, string(sent.Messages))
 }
 
 func TestNoVariableOfTheSDKIsRead(t *testing.T) {

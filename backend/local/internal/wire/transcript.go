@@ -83,6 +83,17 @@ func ResultText(result *execution.ToolResult) string {
 	return string(result.Content)
 }
 
+// noText stands for a text of white space only, which some providers refuse.
+const noText = "(no text)"
+
+// Visible is a text that every provider takes.
+func Visible(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return noText
+	}
+	return text
+}
+
 // WithSchema adds to the instructions what a provider cannot be told otherwise.
 func WithSchema(instructions string, schema json.RawMessage) string {
 	text := "Answer with one JSON value and nothing around it. It must fit this JSON Schema:\n" + string(schema)
