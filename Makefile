@@ -14,7 +14,7 @@ TEST_FLAGS ?=
 FUZZ_TIME ?= 20s
 BENCH_FLAGS ?= --sweep all
 
-.PHONY: help setup test test/race test/fault test/peers soak lint tools fmt docs bench fuzz build clean
+.PHONY: help setup test test/race test/fault test/peers record soak lint tools fmt docs bench fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ test/peers: ## Talk to published MCP and model servers (npm, Node 20 or newer)
 	@scripts/setup-peers.sh
 	go vet -tags peers ./test/peers/...
 	go test -tags peers -timeout 5m $(TEST_FLAGS) ./test/peers/...
+
+record: ## Record transcripts of real models; needs OPENAI_API_KEY and OPENAI_MODEL, or the same of ANTHROPIC
+	go test -count 1 -run RecordedTranscripts ./backend/local/openai ./backend/local/anthropic -record
 
 soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call, minutes of random attacks
 	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo|UnderAttack' $(TEST_FLAGS) ./test/fault/

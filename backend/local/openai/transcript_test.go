@@ -41,10 +41,26 @@ func rightRequest(t *testing.T, r *http.Request) {
 	require.Equal(t, "exec_1:inv_1:f1", r.Header.Get("X-Client-Request-Id"))
 }
 
-func play(t *testing.T, c wiretest.Case) []local.ModelResponse {
+func player(t *testing.T) wiretest.Player {
 	t.Helper()
-	return wiretest.Play(t, "testdata/"+c.Name+".txt", func(r *http.Request) { rightRequest(t, r) },
-		func(url string) local.Model { return build(t, openai.Config{}, settings(url)) }, wiretest.Request(), c.Say, c.Turns...)
+	return wiretest.Player{
+		Check: func(r *http.Request) { rightRequest(t, r) },
+		Build: func(url string) local.Model { return build(t, openai.Config{}, settings(url)) },
+		Real: wiretest.Real{
+			URL: "https://api.openai.com", Key: "OPENAI_API_KEY", Model: "OPENAI_MODEL", Base: "OPENAI_RECORD_URL",
+			TestKey: canary, TestModel: "test-model",
+		},
+	}
+}
+
+func TestRecordedTranscripts(t *testing.T) {
+	t.Parallel()
+	for _, c := range wiretest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			player(t).PlayRecorded(t, c)
+		})
+	}
 }
 
 // Cases E2 and E4: the request that follows a tool, a tool's error, a rejected or a canceled call is one that the provider
@@ -54,7 +70,7 @@ func TestCaseE2E4_Transcripts(t *testing.T) {
 	for _, c := range wiretest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			answers := play(t, c)
+			answers := player(t).Play(t, "testdata/"+c.Name+".txt", c)
 			last := answers[len(answers)-1]
 			require.Equal(t, "stop", last.FinishReason)
 			require.NotEmpty(t, last.Text)

@@ -2,7 +2,12 @@
 //
 // A transcript is a text file: a line on where it comes from, then for each exchange a section "-- request N --" with the
 // JSON that must be sent and a section "-- response N --" with the stream of events that answers it. What is sent is also
-// held against the rules of the provider's API, by test/modelserver. It must not know a provider.
+// held against the rules of the provider's API, by test/modelserver.
+//
+// The transcripts in testdata were written from the public references of the APIs, by hand; none of them was recorded. With
+// a key, make record writes some that are, into testdata/recorded; they are played like the others when they are there.
+//
+// It must not know a provider.
 package wiretest
 
 import (
@@ -53,18 +58,50 @@ type Turn struct {
 	Say     string
 }
 
-// Play serves the transcript at file and talks to the model that build makes for its address: first says say, then does
-// the turns one after the other. It checks each request, and that the text arrived in pieces, and returns the answers.
-// check sees each HTTP request.
-func Play(t *testing.T, file string, check func(*http.Request), build func(url string) local.Model,
-	request local.ModelRequest, say string, turns ...Turn,
-) []local.ModelResponse {
+// Player plays transcripts with a provider's models.
+type Player struct {
+	Check func(*http.Request) // sees each request
+	Build func(url string) local.Model
+	Real  Real
+}
+
+// Play serves the transcript at file and talks to a model about the case: first says its text, then does its turns one
+// after the other. It checks each request, and that the text arrived in pieces, and returns the answers.
+func (p Player) Play(t *testing.T, file string, c Case) []local.ModelResponse {
 	t.Helper()
 	transcript := load(t, file)
-	server := httptest.NewServer(transcript.handler(t, check))
+	server := httptest.NewServer(transcript.handler(t, p.Check))
 	defer server.Close()
-	model := build(server.URL)
-	request.Messages = append(request.Messages, execution.Message{Role: execution.RoleUser, Text: say})
+	answers := converse(t, p.Build(server.URL), c)
+	transcript.done(t, file)
+	return answers
+}
+
+// PlayRecorded plays the transcript of the case that was recorded from the real API, if there is one, and with the flag
+// record records it first.
+func (p Player) PlayRecorded(t *testing.T, c Case) {
+	t.Helper()
+	file, exists := Recorded(c.Name)
+	if !exists {
+		t.Skip("none was recorded; make record does, with a key")
+	}
+	if *record {
+		url, save := newRecorder(t, p.Real).serve(t)
+		converse(t, p.Build(url), c)
+		save(file)
+	}
+	answers := p.Play(t, file, c)
+	require.NotEmpty(t, answers[len(answers)-1].FinishReason)
+	for _, answer := range answers {
+		require.NotNil(t, answer.Usage, "real APIs report what they charge")
+	}
+}
+
+// converse talks to a model about the case.
+func converse(t *testing.T, model local.Model, c Case) []local.ModelResponse {
+	t.Helper()
+	request := Request()
+	request.Messages = append(request.Messages, execution.Message{Role: execution.RoleUser, Text: c.Say})
 	var answers []local.ModelResponse
 	for turn := 0; ; turn++ {
 		var frames Frames
@@ -76,13 +113,12 @@ func Play(t *testing.T, file string, check func(*http.Request), build func(url s
 			answer.ToolCalls[i].CallID = execution.NewCallID(turn, i)
 		}
 		answers = append(answers, answer)
-		if turn == len(turns) {
-			break
+		if turn == len(c.Turns) {
+			return answers
 		}
-		request.Messages = append(request.Messages, follow(answer, turns[turn])...)
+		require.Len(t, answer.ToolCalls, len(c.Turns[turn].Results), "calls that the case answers")
+		request.Messages = append(request.Messages, follow(answer, c.Turns[turn])...)
 	}
-	transcript.done(t, file)
-	return answers
 }
 
 func follow(answer local.ModelResponse, turn Turn) []execution.Message {
@@ -119,7 +155,7 @@ func load(t *testing.T, file string) *transcript {
 		require.True(t, ok, "%s: exchange %s", file, number)
 		tr.exchanges = append(tr.exchanges, exchange{request: request, response: response})
 	}
-	require.Contains(t, tr.head, "not recorded", "a transcript says where it comes from")
+	require.Regexp(t, "not recorded|^Recorded on ", tr.head, "a transcript says where it comes from")
 	return tr
 }
 
@@ -161,12 +197,7 @@ func (tr *transcript) done(t *testing.T, file string) {
 	if !*update {
 		return
 	}
-	var b strings.Builder
-	b.WriteString(tr.head)
-	for i, e := range tr.exchanges {
-		fmt.Fprintf(&b, "-- request %d --\n%s-- response %d --\n%s", i+1, e.request, i+1, e.response)
-	}
-	require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(tr.String()), 0o600))
 }
 
 // indented is JSON in one form: keys sorted, one a line.
