@@ -29,6 +29,20 @@ type Results struct {
 	Limit int64     `json:"limit,omitempty"`
 }
 
+// DefaultResultLimit is how many bytes of a tool result are taken as they are when the agent's file does not say.
+const DefaultResultLimit = 256 << 10
+
+// WithDefaults fills in what is not set.
+func (r Results) WithDefaults() Results {
+	if r.Over == "" {
+		r.Over = OverRefuse
+	}
+	if r.Limit == 0 {
+		r.Limit = DefaultResultLimit
+	}
+	return r
+}
+
 // OverLimit is what becomes of a tool result that is too large.
 type OverLimit string
 

@@ -73,7 +73,11 @@ const (
 	ToolModelRetry       ToolErrorKind = "model_retry"
 	ToolRejected         ToolErrorKind = "rejected"
 	ToolOutcomeUnknown   ToolErrorKind = "outcome_unknown"
+	ToolTooLarge         ToolErrorKind = "too_large" // refused; the execution fails with CodeResultTooLarge
 )
+
+// CodeResultTooLarge is the failure code of an execution that got a result which its agent refuses.
+const CodeResultTooLarge = "tool_result_too_large"
 
 // ToolResult answers one tool call.
 type ToolResult struct {

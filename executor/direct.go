@@ -50,6 +50,8 @@ type Result struct {
 	// Checkpoint is the last one; Messages is the whole history.
 	Checkpoint Checkpoint
 	Messages   []execution.Message
+	// Blobs are the large results that messages name, by hash.
+	Blobs map[string][]byte
 }
 
 // Run runs the definition on the request under the given id, from which effect ids are made. The error is ctx's cause, a
@@ -84,6 +86,7 @@ type directRun struct {
 	messages   []execution.Message
 	ledger     map[execution.CallID]*journal.LedgerEntry // written by one step at a time, under its batch's lock
 	attempts   int
+	blobs      map[string][]byte // likewise
 }
 
 func (r *directRun) run(ctx context.Context) (Result, error) {
@@ -174,7 +177,7 @@ func (r *directRun) consult(ctx context.Context) (*execution.Suspension, error) 
 }
 
 func (r *directRun) result(then journal.Then, suspension *execution.Suspension) Result {
-	result := Result{Checkpoint: r.checkpoint, Messages: r.messages, Outcome: then.Outcome, Failure: then.Failure}
+	result := Result{Checkpoint: r.checkpoint, Messages: r.messages, Blobs: r.blobs, Outcome: then.Outcome, Failure: then.Failure}
 	switch {
 	case then.Kind == journal.ThenEnd:
 	case suspension != nil:

@@ -44,6 +44,12 @@ func (r *directRun) Receive(_ context.Context, received receipt) (execution.Tool
 	if err != nil {
 		return execution.ToolResult{}, err
 	}
+	if blob := received.blob; blob != nil {
+		if r.blobs == nil {
+			r.blobs = map[string][]byte{}
+		}
+		r.blobs[blob.Hash] = blob.Content
+	}
 	entry := r.ledger[received.result.CallID]
 	entry.State, entry.Receipt = journal.Done, data
 	return received.result, nil

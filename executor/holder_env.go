@@ -74,10 +74,14 @@ func (h *holder) Receive(ctx context.Context, r receipt) (execution.ToolResult, 
 	if err != nil {
 		return execution.ToolResult{}, err
 	}
-	recorded, err := h.record(ctx, h.lastTry(), journal.Record{
+	record := journal.Record{
 		State: journal.Done, Calls: []execution.CallID{r.result.CallID}, Receipts: [][]byte{data},
 		Events: []execution.Payload{r.event}, Usage: &r.usage,
-	})
+	}
+	if r.blob != nil {
+		record.Blobs = []journal.Blob{*r.blob}
+	}
+	recorded, err := h.record(ctx, h.lastTry(), record)
 	if err != nil {
 		return execution.ToolResult{}, err
 	}

@@ -153,7 +153,8 @@ func TestCaseG3_ALongHistoryIsReadInPages(t *testing.T) {
 			seen = request.Messages
 			return text("done"), nil
 		})
-		w := newWorld(t, &agent.Definition{}, &local.Kit{Model: model, Tools: []local.Tool{big}}, nil)
+		definition := &agent.Definition{Results: agent.Results{Limit: 1 << 20}}
+		w := newWorld(t, definition, &local.Kit{Model: model, Tools: []local.Tool{big}}, nil)
 		row := w.drive()
 		require.Equal(t, execution.Completed, row.State, row.Suspension)
 		require.Len(t, seen, 2+calls)

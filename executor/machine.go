@@ -40,6 +40,7 @@ type receipt struct {
 	result execution.ToolResult
 	event  execution.Payload
 	usage  execution.Usage
+	blob   *journal.Blob // the whole result when it is too large for the ledger
 }
 
 // situation is what a step starts from: the newest checkpoint and what its claim brought.

@@ -30,6 +30,9 @@ type pending struct {
 
 // afterToolCall runs the batch's calls without receipt, concurrently, and writes each receipt as its call finishes.
 func (m *machine) afterToolCall(ctx context.Context) (advance, error) {
+	if a, refused := m.refused(); refused { // before a crash
+		return a, nil
+	}
 	calls, err := m.outstanding()
 	if err != nil {
 		return advance{}, err
@@ -153,20 +156,22 @@ func (m *machine) runCalls(ctx context.Context, calls []*pending) error {
 				failure = err
 				failed.Store(true)
 			}
+			p.result.Content = nil // the ledger has it: a large one is not to stay until the last call is back
 		})
 	}
 	wait.Wait()
 	return failure
 }
 
-// receive writes a receipt and takes it into the state.
+// receive writes a receipt, whatever the result comes from, and takes it into the state.
 func (m *machine) receive(ctx context.Context, call execution.ToolCall, result execution.ToolResult) error {
+	result, blob := fit(m.definition.Results, result)
 	usage := m.state.Usage
 	if !result.IsError {
 		usage = usage.Add(execution.Usage{ToolCalls: 1})
 	}
 	stored, err := m.env.Receive(ctx, receipt{
-		result: result, usage: usage,
+		result: result, usage: usage, blob: blob,
 		event: execution.ToolCompleted{CallID: call.CallID, Name: call.Name, Failed: result.IsError},
 	})
 	if err != nil {

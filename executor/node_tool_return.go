@@ -31,6 +31,10 @@ func (m *machine) afterToolReturn(ctx context.Context) (advance, error) {
 			consumed = append(consumed, open.RequestID)
 		}
 	}
+	if a, refused := m.refused(); refused {
+		a.consumed = consumed
+		return a, nil
+	}
 	a, err := m.afterAnswers(entries)
 	a.consumed = consumed
 	return a, err

@@ -10,6 +10,9 @@ import (
 
 // settle makes one move of what became of the calls: fail, try the rest again, ask, or go on.
 func (m *machine) settle(ctx context.Context, calls []*pending) (advance, error) {
+	if a, refused := m.refused(); refused {
+		return a, nil
+	}
 	var transient error
 	for _, p := range calls {
 		switch {
