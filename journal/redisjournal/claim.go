@@ -108,7 +108,7 @@ func (r *reply) claimedRow() journal.Execution {
 	row := journal.Execution{
 		ID:             execution.ID(fields.text(0)),
 		ConversationID: execution.ConversationID(fields.text(1)),
-		Definition:     fields.text(2),
+		Definition:     longHash(fields.text(2)),
 		Queue:          fields.text(3),
 		State:          execution.State(fields.text(4)),
 		Node:           fields.text(5),

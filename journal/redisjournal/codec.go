@@ -1,6 +1,7 @@
 package redisjournal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -170,19 +171,22 @@ func (d *decoder) note(name string, err error) {
 	}
 }
 
-// decodeRow reads fields, last sequence, receipts and the blobs of a row that has ended.
+// decodeRow reads fields, last sequence, receipts, the long fields of a row that has ended, and the id. A row that has ended
+// holds no queue when it is that of priority normal, and no instant of its last change when it is that of its end; no row
+// holds priority normal.
 func decodeRow(r *reply) (journal.Execution, error) {
 	d := &decoder{fields: r.pairs(0)}
 	maps.Copy(d.fields, r.pairs(3))
+	d.fields["id"] = r.text(4)
 	row := journal.Execution{
 		ID:              execution.ID(d.text("id")),
 		ConversationID:  execution.ConversationID(d.text("conversation")),
 		Caller:          execution.CallerScope{Tenant: d.text("tenant"), Subject: d.text("subject")},
 		IdempotencyKey:  d.text("idempotencyKey"),
 		Agent:           d.text("agent"),
-		Definition:      d.text("definition"),
-		Priority:        execution.Priority(d.text("priority")),
-		Queue:           d.text("queue"),
+		Definition:      longHash(d.text("definition")),
+		Priority:        execution.Priority(cmp.Or(d.text("priority"), string(execution.Normal))),
+		Queue:           cmp.Or(d.text("queue"), execution.Normal.Queue()),
 		State:           execution.State(d.text("state")),
 		Node:            d.text("node"),
 		Step:            execution.Step(d.unsigned("step")),
@@ -196,7 +200,7 @@ func decodeRow(r *reply) (journal.Execution, error) {
 		Active:          d.flag("active"),
 		CreatedAtMs:     d.ms("createdAtMs"),
 		StartedAtMs:     d.ms("startedAtMs"),
-		UpdatedAtMs:     d.ms("updatedAtMs"),
+		UpdatedAtMs:     cmp.Or(d.ms("updatedAtMs"), d.ms("endedAtMs")),
 		EndedAtMs:       d.ms("endedAtMs"),
 		DeadlineAtMs:    d.ms("deadlineAtMs"),
 		LastSequence:    execution.Sequence(r.number(1)),

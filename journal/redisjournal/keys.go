@@ -102,8 +102,8 @@ func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":req
 // execution lists an execution's keys as scripts get them. Beside the row stand events, a list, index = sequence - 1, of
 // "<ms> <payload>"; checkpoints, a list, index = step; tools, a hash: the ledger, <call>:intent, <call>:started (a fence) and
 // <call>:receipt; inbox, a hash: request id -> payload; receipts, a hash: operation:<id> -> "<sequence> <receipt>",
-// request:<id> -> operation id; results, a hash: see results; and, of a row that has ended, blobs, a list: those of its fields that are long, as name and
-// value.
+// request:<id> -> operation id; results, a hash: see results. Of a row that has ended, the fields that are long stand behind
+// the last checkpoint, as name and value.
 func (k keyspace) execution(id execution.ID) []string {
 	row := k.row(id)
 	partition := row[:len(row)-len(rowMark)-len(id)]

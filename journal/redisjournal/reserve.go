@@ -47,7 +47,7 @@ func (s *Store) reserveApart(ctx context.Context, n journal.NewExecution) (journ
 		return journal.Reservation{}, err
 	}
 	if held[0] != nil {
-		if held[1] != n.Fingerprint {
+		if held[1] != shortFingerprint(n.Fingerprint) && held[1] != n.Fingerprint {
 			return journal.Reservation{}, journal.ErrKeyReused
 		}
 		return s.reserveHeld(ctx, n, execution.ID(fmt.Sprint(held[0])))
@@ -57,7 +57,8 @@ func (s *Store) reserveApart(ctx context.Context, n journal.NewExecution) (journ
 	}
 	holder, err := s.runKeys(ctx, s.scripts.reserveKey,
 		[]string{key, s.keys.purge(execution.KeyPartition(n.Caller, n.IdempotencyKey))},
-		string(n.ID), n.Fingerprint, keyMember(n.Caller, n.IdempotencyKey), keyLookAfter.Milliseconds())
+		string(n.ID), shortFingerprint(n.Fingerprint), keyMember(n.Caller, n.IdempotencyKey), keyLookAfter.Milliseconds(),
+		n.Fingerprint)
 	if err != nil {
 		return journal.Reservation{}, err
 	}
@@ -80,7 +81,7 @@ func (s *Store) reserveHeld(ctx context.Context, n journal.NewExecution, holder 
 	if err != nil {
 		return journal.Reservation{}, err
 	}
-	return journal.Reservation{Execution: row, Tasks: r.tasks(4)}, r.err
+	return journal.Reservation{Execution: row, Tasks: r.tasks(5)}, r.err
 }
 
 // reserveRow runs the row's script. In mode look it answers without an execution when nothing stands in the way.
@@ -95,9 +96,10 @@ func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode str
 	var e encoder
 	fields := e.newRow(n)
 	args := []any{
-		mode, n.Fingerprint, n.IdempotencyKey, bit(n.Request.OnBusy == execution.BusyEnqueue),
+		mode, shortFingerprint(n.Fingerprint), n.IdempotencyKey, bit(n.Request.OnBusy == execution.BusyEnqueue),
 		bit(s.memory.above(ctx, keys[keyRow], reserveCeiling)), n.Caller.Tenant, n.Caller.Subject, member,
 		n.Request.StartAtMs, n.Checkpoint, e.event(execution.ExecutionQueued{}), len(fields) / 2, len(n.Messages),
+		n.Fingerprint,
 	}
 	args = append(args, fields...)
 	for _, message := range n.Messages {
@@ -119,15 +121,14 @@ func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode str
 
 // newRow is the fields of a new row that the script does not look at, as name and value.
 func (e *encoder) newRow(n journal.NewExecution) []any {
-	priority := n.Request.Priority
-	if priority == "" {
-		priority = execution.Normal
-	}
 	fields := []any{
-		"v", rowVersion, "conversation", string(n.ConversationID), "agent", n.Request.Agent, "definition", n.Definition,
-		"request", e.blob(n.Request), "priority", string(priority), "queue", n.BaseQueue(), "node", n.Node,
+		"v", rowVersion, "conversation", string(n.ConversationID), "agent", n.Request.Agent,
+		"definition", shortHash(n.Definition), "request", e.blob(n.Request), "queue", n.BaseQueue(), "node", n.Node,
 		"usage", encodeUsage(execution.Usage{}), "deadlineMs", optional(n.Deadline.Milliseconds()),
 		"callerIndex", callerSuffix(n.Caller),
+	}
+	if priority := n.Request.Priority; priority != "" && priority != execution.Normal {
+		fields = append(fields, "priority", string(priority))
 	}
 	if len(n.Overrides) > 0 {
 		fields = append(fields, "overrides", n.Overrides)

@@ -89,7 +89,12 @@ func (s *Stack) ended(id execution.ID) bool {
 // Checkpoints reads the execution's checkpoints as they are stored.
 func (s *Stack) Checkpoints(id execution.ID) []string {
 	s.tb.Helper()
-	list, err := s.Redis.LRange(context.Background(), RowKey(id)+":checkpoints", 0, -1).Result()
+	step, err := s.Redis.HGet(context.Background(), RowKey(id), "step").Int64()
+	if err != nil {
+		s.tb.Fatalf("read the step of %s: %v", id, err)
+	}
+	// Behind the last checkpoint stand the long fields of a row that has ended.
+	list, err := s.Redis.LRange(context.Background(), RowKey(id)+":checkpoints", 0, step).Result()
 	if err != nil {
 		s.tb.Fatalf("read the checkpoints of %s: %v", id, err)
 	}

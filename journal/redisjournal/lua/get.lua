@@ -1,11 +1,11 @@
 -- Purpose: reads a row.
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: the tail.
--- Returns: row: fields, last sequence, receipts, blobs; then the task that should be standing (empty: none).
+-- Returns: row, see whole(); then the task that should be standing (empty: none).
 -- Refuses: NOTFOUND.
 -- Invariant: writes nothing; the row and its last sequence are of one moment.
 local x = open(tail())
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 local row = whole(x)
-row[5] = standing(x)
+row[6] = standing(x)
 return row

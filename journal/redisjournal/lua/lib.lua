@@ -5,8 +5,8 @@
 -- KEYS: of a script over one execution, 1 row (hash), 2 events (list), 3 checkpoints (list), 4 tools (hash), 5 inbox (hash),
 --   6 receipts (hash), 7 due (zset), 8 handoff (zset), 9 purge (zset). Nine and not eight: one layout for all of them.
 --   Exception to "every key in KEYS": the keys of the row's conversation (hash, :messages list, :waiting zset), of the
---   execution that follows in it, the row's :blobs list and the cleanup zset are derived from the row's key, inside the
---   same hash tag.
+--   execution that follows in it, the row's :blobs list (of rows that an earlier release ended) and the cleanup zset are
+--   derived from the row's key, inside the same hash tag.
 -- ARGV: every script's ends with the tail: now in ms (empty: the server's clock).
 -- Invariant: after open, a row is changed by save alone; 64-bit numbers are strings in keys and replies.
 
@@ -57,6 +57,7 @@ local function read(x, names)
   })
   x.changes, x.log, x.commands = {}, {}, {}
   x.exists = row.state ~= ''
+  if row.id == '' and x.exists then row.id = string.match(x.key, '[^:]*$') end
   x.now = x.tail.now
   x.was = row.runnableAtMs ~= '' and 'handoff' or is_terminal(row.state) and 'purge' or 'due'
   return x
@@ -231,9 +232,9 @@ local function write(x)
     for i = 1, #log, PAGE do redis.call('RPUSH', x.events, unpack(entries, i, math.min(i + PAGE - 1, #log))) end
   end
   if x.settle then redis.call('DEL', x.key) end
-  if x.blobs and #x.blobs > 0 then redis.call('RPUSH', x.key .. ':blobs', unpack(x.blobs)) end
   if #x.changes > 0 then redis.call('HSET', x.key, unpack(x.changes)) end
   for i = 1, #x.commands do redis.call(unpack(x.commands[i])) end
+  if x.long then redis.call('RPUSH', x.checkpoints, unpack(x.long)) end
   if x.next then write(x.next) end
 end
 
@@ -257,10 +258,14 @@ local function save(x, quiet)
   if not quiet then publish(x) end
 end
 
--- whole is the row as Go reads it: fields, last sequence, receipts, blobs of a row that has ended.
+-- whole is the row as Go reads it: fields, last sequence, receipts, the long fields of a row that has ended, id.
 local function whole(x)
+  local row, long = x.row, {}
+  if is_terminal(row.state) then
+    long = redis.call('LRANGE', x.checkpoints, number(row.step) + 1, -1)
+    if #long == 0 then long = redis.call('LRANGE', x.key .. ':blobs', 0, -1) end
+  end
   return {
-    redis.call('HGETALL', x.key), text(redis.call('LLEN', x.events)), redis.call('HGETALL', x.receipts),
-    is_terminal(x.row.state) and redis.call('LRANGE', x.key .. ':blobs', 0, -1) or {},
+    redis.call('HGETALL', x.key), text(redis.call('LLEN', x.events)), redis.call('HGETALL', x.receipts), long, row.id,
   }
 end

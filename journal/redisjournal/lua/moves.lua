@@ -89,19 +89,20 @@ local function leave(x)
       return
     end
   end
-  later(x, 'HSET', key, 'active', '')
+  later(x, 'HDEL', key, 'active')
 end
 
--- LIVE are fields that say nothing about a row that has ended.
+-- LIVE are fields that say nothing about a row that has ended, or nothing that its key does not say.
 local LIVE = {
-  fenceCounter = true, taskQueue = true, runnableAtMs = true, deadlineMs = true, pendingMessages = true,
+  id = true, fenceCounter = true, taskQueue = true, runnableAtMs = true, deadlineMs = true, pendingMessages = true,
 }
 
 -- A claim reads overrides, and is granted on no row that has ended.
 local READ_BY_NO_SCRIPT = { request = true, overrides = true, outcome = true, failure = true }
 
 -- settle rewrites a row that ends with what is still needed of it. A hash whose values have at most 64 bytes is kept in a
--- third of the memory: those that are longer, and that no script reads, go to a list beside it.
+-- third of the memory: those that are longer, and that no script reads, go behind the last checkpoint, as name and value.
+-- What Go takes for granted when it is not there is left out: see decodeRow.
 local function settle(x)
   local row, stored = {}, redis.call('HGETALL', x.key)
   for i = 1, #stored, 2 do row[stored[i]] = stored[i + 1] end
@@ -109,15 +110,19 @@ local function settle(x)
     if LIVE[name] or string.find(name, '^message:') then row[name] = nil end
   end
   for i = 1, #x.changes, 2 do row[x.changes[i]] = x.changes[i + 1] end
-  redis.call('LLEN', x.key .. ':blobs')
-  x.changes, x.blobs = {}, {}
+  if row.updatedAtMs == row.endedAtMs then row.updatedAtMs = '' end
+  if row.queue == NORMAL_QUEUE then row.queue = '' end
+  redis.call('LLEN', x.checkpoints)
+  local long = {}
+  x.changes, x.long = {}, nil
   for name, value in pairs(row) do
     if value ~= '' then
-      local kept = READ_BY_NO_SCRIPT[name] and x.blobs or x.changes
+      local kept = READ_BY_NO_SCRIPT[name] and long or x.changes
       kept[#kept + 1] = name
       kept[#kept + 1] = value
     end
   end
+  if #long > 0 then x.long = long end
 end
 
 -- finish ends the row: terminal event, claim, interaction and wait gone, conversation handed on.

@@ -8,6 +8,8 @@ local what, from, limit = unpack(ARGV, 1, 3)
 local x = open(tail())
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if number(limit) <= 0 then return {} end
-local key = x.checkpoints
-if what == 'messages' then key = conversation(x) .. ':messages' end
-return redis.call('LRANGE', key, from, text(number(from) + number(limit) - 1))
+local last = number(from) + number(limit) - 1
+if what == 'messages' then return redis.call('LRANGE', conversation(x) .. ':messages', from, text(last)) end
+last = math.min(last, number(x.row.step)) -- behind it stand the long fields of a row that has ended
+if last < number(from) then return {} end
+return redis.call('LRANGE', x.checkpoints, from, text(last))

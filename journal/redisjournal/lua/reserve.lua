@@ -4,16 +4,20 @@
 -- ARGV: 1 mode (write, or look: guards only), 2 fingerprint, 3 idempotency key's own text (empty: none), 4 enqueue when the
 --   conversation is busy (1 or empty), 5 memory is short (1 or empty), 6 tenant, 7 subject, 8 member of the idempotency key
 --   in the purge index (empty: not in this partition), 9 start in ms (0: at once), 10 checkpoint, 11 queued event,
---   12 number of further fields, 13 number of messages, then fields as name and value, then messages, then the tail.
+--   12 number of further fields, 13 number of messages, 14 fingerprint as an earlier release stored it, then fields as name
+--   and value, then messages, then the tail.
 -- Returns: {created, row, tasks}; {existing, row, tasks} for a submission that came before.
 -- Refuses: CONFLICT (also conversation_busy, key_reused), LIMIT (the waiting line; overloaded).
 -- Invariant: a key and its row come in one write; the conversation has one active execution; nothing stays of a refusal.
 local mode, fingerprint, key, enqueue, short, tenant, subject, member = unpack(ARGV, 1, 8)
-local start_at, checkpoint, queued_event, field_count, message_count = unpack(ARGV, 9, 13)
+local start_at, checkpoint, queued_event, field_count, message_count, earlier = unpack(ARGV, 9, 14)
 local t = tail()
 local x = open(t)
 local m = moves()
 local id = string.sub(x.key, #partition(x) + 3)
+
+-- same compares the fingerprint of a submission that came before.
+local function same(stored) return stored == fingerprint or stored == earlier end
 
 local function existing(y)
   return { 'existing', whole(y), standing(y) }
@@ -24,7 +28,7 @@ if member ~= '' then
   if entry[1] then
     local y = m.sibling(x, entry[1])
     if y.exists then
-      if entry[2] ~= fingerprint then return refuse('CONFLICT', 'key_reused') end
+      if not same(entry[2]) then return refuse('CONFLICT', 'key_reused') end
       return existing(y)
     end
   end
@@ -34,7 +38,7 @@ if x.exists then
   if row.tenant ~= tenant or row.subject ~= subject or (redis.call('HGET', x.key, 'idempotencyKey') or '') ~= key then
     return refuse('CONFLICT', 'the id is taken')
   end
-  if row.fingerprint ~= fingerprint then
+  if not same(row.fingerprint) then
     return refuse('CONFLICT', key ~= '' and 'key_reused' or 'the id is taken')
   end
   return existing(x)
@@ -50,7 +54,7 @@ if short ~= '' then return refuse('LIMIT', 'overloaded') end
 if mode == 'look' then return { 'free' } end
 
 local fields = number(field_count)
-for i = 1, fields do put(x, ARGV[12 + 2 * i], ARGV[13 + 2 * i]) end
+for i = 1, fields do put(x, ARGV[13 + 2 * i], ARGV[14 + 2 * i]) end
 put(x, 'id', id)
 put(x, 'tenant', tenant)
 put(x, 'subject', subject)
@@ -62,7 +66,7 @@ put(x, 'step', '0')
 put(x, 'createdAtMs', text(x.now))
 if number(start_at) > x.now then put(x, 'notBeforeMs', start_at) end
 local messages = {}
-for i = 1, number(message_count) do messages[i] = ARGV[13 + 2 * fields + i] end
+for i = 1, number(message_count) do messages[i] = ARGV[14 + 2 * fields + i] end
 event(x, queued_event)
 later(x, 'RPUSH', x.checkpoints, checkpoint)
 later(x, 'HSET', KEYS[10], 'tenant', tenant)
