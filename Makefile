@@ -12,7 +12,7 @@ TOOLS := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) $(BIN)/gofumpt-$(GOFUMPT_
 
 TEST_FLAGS ?=
 FUZZ_TIME ?= 20s
-BENCH_FLAGS ?= --sweep all
+BENCH_FLAGS ?= --sweep all --stored 10,1000000
 
 .PHONY: help setup test test/race test/fault test/peers record soak lint tools fmt docs bench fuzz build clean
 

@@ -124,8 +124,9 @@ func TestConfigNamesWhatIsWrong(t *testing.T) {
 
 func TestSweepsCanRunAlone(t *testing.T) {
 	t.Parallel()
-	chosen := chosen(Config{Only: []string{None}, Sweeps: []string{"delay"}})
+	chosen := chosenOf(Config{Only: []string{None}, Sweeps: []string{"delay"}})
 	require.Equal(t, []string{"delay"}, names(chosen))
+	require.Equal(t, []string{"memory", "backlog"}, names(chosenOf(Config{Only: []string{"backlog", "memory"}})))
 }
 
 func TestQuantilesInterpolate(t *testing.T) {

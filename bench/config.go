@@ -33,7 +33,7 @@ type Config struct {
 	NodesPerTask []int
 	// Workers is how many processes run steps in the main measurement. Default 0: this one.
 	Workers int
-	// Only names the main measurements to run. Default: all of them; None: the sweeps alone.
+	// Only names the measurements to run, sweeps included. Default: all main ones; None: those of Sweeps alone.
 	Only []string
 	// Sweeps names the sweeps to run, in any order. Default: none.
 	Sweeps []string
@@ -41,6 +41,8 @@ type Config struct {
 	Stored []int
 	// Finished is how many executions the measurement of memory finishes. Default 10,000.
 	Finished int
+	// History is how many messages are many in the sweep history. Default 1,000.
+	History int
 	// Queued is how many executions wait in the sweep backlog. Default 10,000.
 	Queued int
 	// Profile is a folder for CPU profiles of this process, one for each measured window. Default: none.
@@ -48,6 +50,8 @@ type Config struct {
 	// Worker makes the command of another worker process; it must call Worker with its standard streams. Needed by the
 	// sweep workers and when Workers is set.
 	Worker func() *exec.Cmd
+	// Each is called after each measurement with the report so far; its error ends the run. Default: nobody is told.
+	Each func(report *Report) error
 	// Progress receives a line for each step of the run. Default: nothing is said.
 	Progress io.Writer
 }
@@ -65,7 +69,7 @@ func (c Config) Check() error {
 func Quick(cfg Config) Config {
 	cfg.Pairs, cfg.Duration, cfg.Warmup = 1, 200*time.Millisecond, 50*time.Millisecond
 	cfg.Concurrency, cfg.Chains, cfg.Turns = 8, 16, 2
-	cfg.Stored, cfg.Finished, cfg.Queued = []int{10, 200}, 40, 60
+	cfg.Stored, cfg.Finished, cfg.Queued, cfg.History = []int{10, 200}, 40, 60, 60
 	return cfg
 }
 
@@ -112,6 +116,7 @@ func (c *Config) countDefaults() error {
 		{"Turns", &c.Turns, 1, 10},
 		{"ResultBytes", &c.ResultBytes, 2, 1024},
 		{"Finished", &c.Finished, 1, 10_000},
+		{"History", &c.History, 2*historyTurns + historyNear, 1000},
 		{"Queued", &c.Queued, 1, 10_000},
 	}
 	for _, n := range counts {
@@ -127,8 +132,8 @@ func (c *Config) countDefaults() error {
 
 func (c Config) checkNames() error {
 	for _, name := range c.Only {
-		if name != None && !slices.Contains(Mains(), name) {
-			return fmt.Errorf("bench: there is no measurement %q; there are %v", name, Mains())
+		if name != None && !slices.Contains(Mains(), name) && !slices.Contains(Sweeps(), name) {
+			return fmt.Errorf("bench: there is no measurement %q; there are %v and %v", name, Mains(), Sweeps())
 		}
 	}
 	for _, name := range c.Sweeps {

@@ -34,8 +34,8 @@ func handoff(ctx context.Context, env *Env) (Result, error) {
 			r.add(l.name+": p99", "ms", quantile(samples, 0.99))
 		}
 	}
-	r.goal("execution alone: p50", atMost(0.4))
-	r.goal("execution alone: p99", atMost(2))
+	r.goal("execution alone: p50", atMost(0.4), "one execution alone: hand-off p50")
+	r.goal("execution alone: p99", atMost(2), "one execution alone: hand-off p99")
 	r.Notes = append(r.Notes, "From the beginning of the enqueue to the runner's first line, worker and enqueuer in one process.")
 	return r, nil
 }

@@ -28,6 +28,7 @@ type pawlLoad struct {
 	tally    tally
 	handoffs *handoffs
 	spans    *spans
+	path     *path
 	waker    queue.Waker
 	store    *meteredStore
 	tasks    *meteredTasks
@@ -68,6 +69,9 @@ func prepare(spec Spec) (*pawlLoad, error) {
 	if spec.Spans {
 		l.spans = newSpans()
 	}
+	if spec.Path {
+		l.path = &path{}
+	}
 	if err := l.build(); err != nil {
 		return nil, errors.Join(err, rdb.Close())
 	}
@@ -91,7 +95,7 @@ func (l *pawlLoad) build() error {
 	if err != nil {
 		return err
 	}
-	l.store = &meteredStore{Store: store, meter: l.meter, tally: &l.tally, spans: l.spans, ended: l.noteEnd}
+	l.store = &meteredStore{Store: store, meter: l.meter, tally: &l.tally, spans: l.spans, path: l.path, ended: l.noteEnd}
 	client, err := queue.NewClient(l.rdb, queue.ClientConfig{Waker: &l.waker, Logger: quiet()})
 	if err != nil {
 		return err

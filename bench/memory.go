@@ -22,7 +22,8 @@ func memory(ctx context.Context, env *Env) (Result, error) {
 		r.add("request, messages and outcome", "B", own)
 		r.add("beside them", "B", kept-own)
 	}
-	r.goal("beside them", atMost(3000))
+	r.goal("beside them", atMost(3000), fmt.Sprintf("growth of used_memory over %s six-node text executions, "+
+		"less request, messages and outcome, for each", thousands(int64(env.cfg.Finished))))
 	r.Notes = append(r.Notes, fmt.Sprintf("%d executions of six nodes that answer with a text; each begins a conversation. "+
 		"Read while no worker runs.", env.cfg.Finished))
 	return r, nil

@@ -36,12 +36,23 @@ func newMeter(detailed bool) *meter {
 
 type labelKey struct{}
 
+// tag names what calls are for and adds up what they send and take. One goroutine uses it.
+type tag struct {
+	name  string
+	bytes int64 // of the arguments, less those of the queue that travel along
+	took  time.Duration
+}
+
 // label names what the calls under ctx are for.
 func (m *meter) label(ctx context.Context, name string) context.Context {
 	if !m.detailed {
 		return ctx
 	}
-	return context.WithValue(ctx, labelKey{}, name)
+	return withTag(ctx, &tag{name: name})
+}
+
+func withTag(ctx context.Context, t *tag) context.Context {
+	return context.WithValue(ctx, labelKey{}, t)
 }
 
 // DialHook implements redis.Hook.
@@ -76,13 +87,19 @@ func (m *meter) note(ctx context.Context, began time.Time, cmds ...redis.Cmder) 
 		return
 	}
 	took := time.Since(began)
-	name, ok := ctx.Value(labelKey{}).(string)
+	t, ok := ctx.Value(labelKey{}).(*tag)
 	if !ok {
-		name = nameOf(cmds)
+		t = &tag{name: nameOf(cmds)}
 	}
+	name := t.name
+	t.took += took
 	var size int64
 	for _, cmd := range cmds {
-		size += sizeOf(cmd)
+		n := sizeOf(cmd)
+		size += n
+		if !ofQueue(cmd) {
+			t.bytes += n
+		}
 	}
 	m.bytes.Add(size)
 	m.mu.Lock()
@@ -125,11 +142,11 @@ func (m *meter) byLabel() map[string]Count {
 // nameOf names calls that nobody labeled: Asynq's scripts by their first key, anything else by its command.
 func nameOf(cmds []redis.Cmder) string {
 	name := cmds[0].Name()
-	if len(cmds) > 1 {
-		return "pipeline of " + name
-	}
 	args := cmds[0].Args()
 	if (name != "evalsha" && name != "eval") || len(args) < 4 {
+		if len(cmds) > 1 {
+			return "pipeline of " + name
+		}
 		return name
 	}
 	key, _ := args[3].(string)
@@ -146,6 +163,16 @@ func nameOf(cmds []redis.Cmder) string {
 	default:
 		return "script on " + tail
 	}
+}
+
+// ofQueue is whether a command enqueues or wakes.
+func ofQueue(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	if len(args) < 4 || (cmd.Name() != "evalsha" && cmd.Name() != "eval") {
+		return true
+	}
+	key, _ := args[3].(string)
+	return strings.HasPrefix(key, "asynq:")
 }
 
 func sizeOf(cmd redis.Cmder) int64 {

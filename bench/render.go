@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 )
 
 // Table writes the report as Markdown.
@@ -14,8 +15,11 @@ func (r *Report) Table(w io.Writer) error {
 		r.Build.Platform, r.CPUs, r.Load, r.Redis.Server, r.Redis.Version, r.fsync(), r.revision())
 	fmt.Fprintf(&b, "%s, %v each; %d at once, %d under way; %d turns with a tool call of %d bytes.\n",
 		pairs(r.Pairs), r.Duration, r.Concurrency, r.Chains, r.Turns, r.ResultBytes)
+	r.goalTable(&b)
 	for _, result := range r.Results {
-		fmt.Fprintf(&b, "\n### %s\n\n", result.Title)
+		fmt.Fprintf(&b, "\n### %s\n\n`%s`: %s, took %v; %s; load average %s; Pawl %s.\n\n", result.Title, result.Name,
+			result.Began.UTC().Format("2006-01-02 15:04 MST"), result.Took.Round(time.Second), pairs(result.Pairs), result.Load,
+			result.Revision)
 		b.WriteString("| | median | lowest to highest | goal | |\n|---|---:|---:|---:|---|\n")
 		for _, m := range result.Metrics {
 			goal, met := goalOf(m)

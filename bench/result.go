@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // Measure is one measurement. Its error ends the run.
@@ -10,10 +11,15 @@ type Measure func(ctx context.Context, env *Env) (Result, error)
 
 // Result is what a measurement found.
 type Result struct {
-	Name    string   `json:"name"`
-	Title   string   `json:"title"`
-	Metrics []Metric `json:"metrics"`
-	Notes   []string `json:"notes,omitempty"`
+	Name     string        `json:"name"`
+	Title    string        `json:"title"`
+	Began    time.Time     `json:"began"`
+	Took     time.Duration `json:"tookNs"`
+	Load     string        `json:"loadAverage"` // of the machine when it began; other work makes figures worse
+	Revision string        `json:"revision"`    // of the program
+	Pairs    int           `json:"pairs"`
+	Metrics  []Metric      `json:"metrics"`
+	Notes    []string      `json:"notes,omitempty"`
 }
 
 // Metric is one figure, with a sample of each pair.
@@ -27,6 +33,7 @@ type Metric struct {
 
 // Goal is what a metric's median is held against.
 type Goal struct {
+	Says   string  `json:"says"`   // what is promised, in words
 	AtMost bool    `json:"atMost"` // else at least
 	Value  float64 `json:"value"`
 }
@@ -62,8 +69,9 @@ func (r *Result) add(name, unit string, sample float64) *Metric {
 }
 
 // goal holds a metric against a value, if the metric was measured.
-func (r *Result) goal(name string, goal Goal) {
+func (r *Result) goal(name string, goal Goal, says string) {
 	if m := r.Metric(name); m != nil {
+		goal.Says = says
 		m.Goal = &goal
 	}
 }

@@ -87,20 +87,34 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	for _, m := range chosen(cfg) {
-		env.say("%s", m.name)
-		result, err := m.run(ctx, env)
-		if err != nil {
-			return report, fmt.Errorf("bench: measure %s: %w", m.name, err)
+	todo := chosenOf(cfg)
+	for i, m := range todo {
+		env.say("%s (%d of %d)", m.name, i+1, len(todo))
+		if err := env.measure(ctx, m, &report); err != nil {
+			return report, err
 		}
-		result.Name = m.name
-		report.Results = append(report.Results, result)
 	}
-	report.Took = time.Since(report.Began)
 	return report, nil
 }
 
-func chosen(cfg Config) []measurement {
+// measure runs one measurement and adds what it found to the report.
+func (e *Env) measure(ctx context.Context, m measurement, report *Report) error {
+	began, load := time.Now(), loadAverage()
+	result, err := m.run(ctx, e)
+	if err != nil {
+		return fmt.Errorf("bench: measure %s: %w", m.name, err)
+	}
+	result.Name, result.Began, result.Took, result.Load = m.name, began, time.Since(began), load
+	result.Revision, result.Pairs = report.revision(), e.cfg.Pairs
+	report.Results = append(report.Results, result)
+	report.Took = time.Since(report.Began)
+	if e.cfg.Each == nil {
+		return nil
+	}
+	return e.cfg.Each(report)
+}
+
+func chosenOf(cfg Config) []measurement {
 	var out []measurement
 	for _, m := range mains() {
 		if len(cfg.Only) == 0 || slices.Contains(cfg.Only, m.name) {
@@ -108,7 +122,7 @@ func chosen(cfg Config) []measurement {
 		}
 	}
 	for _, m := range sweeps() {
-		if slices.Contains(cfg.Sweeps, m.name) {
+		if slices.Contains(cfg.Sweeps, m.name) || slices.Contains(cfg.Only, m.name) {
 			out = append(out, m)
 		}
 	}

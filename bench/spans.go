@@ -30,7 +30,7 @@ func (s *spans) end(id execution.ID) {
 		return // it began before the measurement
 	}
 	delete(s.began, id)
-	s.samples = append(s.samples, float64(time.Since(at).Nanoseconds())/1e6)
+	s.samples = append(s.samples, millis(time.Since(at)))
 }
 
 // reset forgets what has begun, and what was measured.

@@ -33,6 +33,7 @@ type Spec struct {
 	Handoffs     bool          `json:"handoffs"`
 	Feed         bool          `json:"feed"`  // another execution follows each that ends, also without Chains
 	Spans        bool          `json:"spans"` // time executions from start to end
+	Path         bool          `json:"path"`  // note what each turn sends and takes; for one execution at a time
 }
 
 // start begins the load in this process.

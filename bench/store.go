@@ -17,19 +17,34 @@ type meteredStore struct {
 	meter *meter
 	tally *tally
 	spans *spans                // or nil
+	path  *path                 // or nil
 	ended func(id execution.ID) // called when an execution has ended
 }
 
 // Claim implements journal.Steps.
 func (s *meteredStore) Claim(ctx context.Context, request journal.ClaimRequest) (journal.Claimed, error) {
-	claimed, err := s.Store.Claim(s.meter.label(ctx, "claim"), request)
-	if err == nil && claimed.Execution.Step == 0 && !claimed.Reclaimed {
+	ctx, sent := s.tagged(ctx, "claim")
+	claimed, err := s.Store.Claim(ctx, request)
+	if err != nil {
+		return claimed, err
+	}
+	if claimed.Execution.Step == 0 && !claimed.Reclaimed {
 		s.tally.started.Add(1)
 		if s.spans != nil {
 			s.spans.begin(request.Execution)
 		}
 	}
-	return claimed, err
+	s.path.claimed(sent)
+	return claimed, nil
+}
+
+// tagged labels the calls under ctx and says what they send.
+func (s *meteredStore) tagged(ctx context.Context, name string) (context.Context, *tag) {
+	sent := &tag{name: name}
+	if !s.meter.detailed {
+		return ctx, sent
+	}
+	return withTag(ctx, sent), sent
 }
 
 // Renew implements journal.Steps.
@@ -39,23 +54,32 @@ func (s *meteredStore) Renew(ctx context.Context, hold journal.Hold, ttl time.Du
 
 // Record implements journal.Steps.
 func (s *meteredStore) Record(ctx context.Context, record journal.Record) (journal.Recorded, error) {
-	return s.Store.Record(s.meter.label(ctx, "record"), record)
+	ctx, sent := s.tagged(ctx, "record")
+	recorded, err := s.Store.Record(ctx, record)
+	s.path.recorded(sent)
+	return recorded, err
+}
+
+// Messages implements journal.Reader.
+func (s *meteredStore) Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error) {
+	s.path.read()
+	return s.Store.Messages(s.meter.label(ctx, "messages"), id, from, limit)
 }
 
 // Commit implements journal.Steps.
 func (s *meteredStore) Commit(ctx context.Context, commit journal.Commit) (journal.Committed, error) {
-	committed, err := s.Store.Commit(s.meter.label(ctx, "commit"), commit)
+	ctx, sent := s.tagged(ctx, "commit")
+	committed, err := s.Store.Commit(ctx, commit)
 	if err == nil {
-		s.count(commit, committed)
+		s.count(&commit, committed, sent)
 	}
 	return committed, err
 }
 
-func (s *meteredStore) count(commit journal.Commit, committed journal.Committed) {
-	s.tally.steps.Add(1)
-	if commit.Node == string(executor.ToolReturn) {
-		s.tally.turns.Add(1)
-	}
+func (s *meteredStore) count(commit *journal.Commit, committed journal.Committed, sent *tag) {
+	s.tally.steps.Add(int64(commit.Reaches() - commit.Step))
+	s.tally.turns.Add(batches(commit))
+	s.path.committed(sent, commit)
 	if committed.State.Terminal() {
 		s.tally.ended.Add(1)
 		if s.spans != nil {
@@ -63,6 +87,19 @@ func (s *meteredStore) count(commit journal.Commit, committed journal.Committed)
 		}
 		s.ended(commit.Execution)
 	}
+}
+
+// batches is how many batches of tool calls a commit writes: each turn has one.
+func batches(commit *journal.Commit) (n int64) {
+	if len(commit.Plan) > 0 {
+		n++
+	}
+	for _, earlier := range commit.Earlier {
+		if len(earlier.Plan) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // meteredTrip counts and labels the commits that take the next task along.
@@ -77,9 +114,10 @@ func (t *meteredTrip) CommitAndEnqueue(ctx context.Context, commit journal.Commi
 	journal.Committed, bool, error,
 ) {
 	t.tasks.note(next)
-	committed, enqueued, err := t.Pipeline.CommitAndEnqueue(t.store.meter.label(ctx, "commit and enqueue"), commit, next)
+	ctx, sent := t.store.tagged(ctx, "commit and enqueue")
+	committed, enqueued, err := t.Pipeline.CommitAndEnqueue(ctx, commit, next)
 	if err == nil {
-		t.store.count(commit, committed)
+		t.store.count(&commit, committed, sent)
 	}
 	return committed, enqueued, err
 }

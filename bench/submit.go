@@ -55,7 +55,7 @@ func (e *Env) submissions(ctx context.Context, at int) ([]float64, error) {
 					failed.Store(&err)
 					break
 				}
-				mine = append(mine, float64(time.Since(began).Nanoseconds())/1e6)
+				mine = append(mine, millis(time.Since(began)))
 			}
 			mu.Lock()
 			defer mu.Unlock()

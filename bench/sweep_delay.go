@@ -28,6 +28,7 @@ func delaySweep(ctx context.Context, env *Env) (Result, error) {
 	if err := env.addRatios(ctx, &r, "1 ms", &far, env.nodesBuilt(&r)); err != nil {
 		return r, err
 	}
+	defer env.briefly()()
 	for range env.cfg.Pairs {
 		for _, k := range []kind{rawChain, pawl} {
 			spec := env.spec(k, &far)
@@ -56,7 +57,7 @@ func (e *Env) pingBoth(ctx context.Context, far *site) (float64, error) {
 			if err = rdb.Ping(ctx).Err(); err != nil {
 				break
 			}
-			samples = append(samples, float64(time.Since(began).Nanoseconds())/1e6)
+			samples = append(samples, millis(time.Since(began)))
 		}
 		_ = rdb.Close() // only asked for pongs
 		if err != nil {

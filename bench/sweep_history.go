@@ -2,131 +2,73 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/pawl-run/pawl/execution"
-	"github.com/pawl-run/pawl/executor"
-	"github.com/pawl-run/pawl/journal"
 )
 
-// historySweep is what the journal's calls of a step send and take at the beginning of a history and far into it.
+const (
+	historyNear  = 10 // messages
+	historyTurns = 20 // turns that are looked at, from so many messages on
+)
+
+// historySweep is what the journal's calls of a step send and take at the beginning of a history and far into it, in the
+// same executions.
 func historySweep(ctx context.Context, env *Env) (Result, error) {
-	r := Result{Title: "History: 10 and 1,000 messages"}
-	lengths := []int{10, 100, 1000}
-	executions := max(2, min(50, int(env.cfg.Duration.Seconds()*10)))
+	far := env.cfg.History
+	r := Result{Title: fmt.Sprintf("History: at message %d and at message %s", historyNear, thousands(int64(far)))}
 	for pair := range env.cfg.Pairs {
-		windows := make([]Snap, len(lengths))
-		for i, n := range lengths {
-			snap, err := env.withHistory(ctx, n, executions)
-			if err != nil {
-				return r, err
-			}
-			windows[i] = snap
-			env.say("  %d/%d  %d messages", pair+1, env.cfg.Pairs, n)
+		walked, err := env.walkHistories(ctx, far)
+		if err != nil {
+			return r, err
 		}
-		for i, n := range lengths {
-			addHistory(&r, fmt.Sprintf("%d messages", n), windows[i], windows[0])
-		}
+		near, late := walked.between(historyNear, historyNear+2*historyTurns), walked.between(far, far+2*historyTurns)
+		env.say("  %d/%d  a turn takes %.2f ms of the journal at first, %.2f ms later", pair+1, env.cfg.Pairs, near.millis, late.millis)
+		addStretch(&r, fmt.Sprintf("at message %d", historyNear), near)
+		addStretch(&r, "at message "+thousands(int64(far)), late)
+		r.add("bytes written, of those at first", "×", ratio(late.bytes/late.steps, near.bytes/near.steps))
+		r.add("time of claim and commit, of that at first", "×", ratio(late.millis/late.steps, near.millis/near.steps))
 	}
-	last := fmt.Sprintf("%d messages", lengths[len(lengths)-1])
-	r.goal(last+": bytes written, of 10", atMost(1.02))
-	r.goal(last+": claim and commit, of 10", atMost(1.15))
-	r.Notes = append(r.Notes, "One execution at a time. Bytes are those of the arguments of claim, receipt and commit. "+
-		"Messages are of about 500 bytes.")
+	r.goal("bytes written, of those at first", atMost(1.02),
+		fmt.Sprintf("bytes written by claim, receipt and commit at message %s, of those at message %d", thousands(int64(far)), historyNear))
+	r.goal("time of claim and commit, of that at first", atMost(1.15),
+		fmt.Sprintf("journal time of claim and commit at message %s, of that at message %d", thousands(int64(far)), historyNear))
+	r.Notes = append(r.Notes, fmt.Sprintf("One execution at a time, %d of them for each sample; %d turns from there on. Bytes are "+
+		"those of the arguments of claim, receipt and commit; reads are those of the history beside a claim.",
+		env.historyRuns(), historyTurns))
 	return r, nil
 }
 
-func addHistory(r *Result, name string, at, first Snap) {
-	bytes := func(s Snap) float64 {
-		return float64(s.Labels["claim"].Bytes+s.Labels["record"].Bytes+s.Labels["commit"].Bytes) / float64(s.Steps)
-	}
-	took := func(s Snap) float64 {
-		return float64(s.Labels["claim"].Nanos+s.Labels["commit"].Nanos) / float64(s.Steps) / 1e6
-	}
-	r.add(name+": bytes written per step", "B", bytes(at))
-	r.add(name+": bytes written, of 10", "×", ratio(bytes(at), bytes(first)))
-	r.add(name+": claim and commit", "ms", took(at))
-	r.add(name+": claim and commit, of 10", "×", ratio(took(at), took(first)))
+func addStretch(r *Result, name string, s stretch) {
+	r.add(name+": bytes written per step", "B", ratio(s.bytes, s.steps))
+	r.add(name+": claim and commit, per step", "ms", ratio(s.millis, s.steps))
+	r.add(name+": reads per step", "", ratio(s.reads, s.steps))
 }
 
-// withHistory runs so many executions, one after the other, each in a conversation that holds n messages before.
-func (e *Env) withHistory(ctx context.Context, n, executions int) (snap Snap, err error) {
+// historyRuns is how many executions give one sample.
+func (e *Env) historyRuns() int { return max(1, min(3, int(e.cfg.Duration.Seconds()))) }
+
+// walkHistories runs executions to beyond far messages, one after the other.
+func (e *Env) walkHistories(ctx context.Context, far int) (walked *path, err error) {
 	if err := e.main.empty(ctx); err != nil {
-		return Snap{}, err
+		return nil, err
 	}
 	spec := e.spec(pawl, e.main)
-	spec.Chains, spec.Turns, spec.Detailed = 0, 2, true
+	spec.Chains, spec.Detailed, spec.Path = 0, true, true
+	spec.Turns = far/2 + historyTurns + 1
 	l, err := startPawl(ctx, spec)
 	if err != nil {
-		return Snap{}, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close(ctx)) }()
-	var before Snap
-	for i := range executions + 1 {
-		if i == 1 { // the first one fills caches
-			if before, err = l.Snap(ctx); err != nil {
-				return Snap{}, err
-			}
-		}
-		id, err := l.submitWith(ctx, n)
-		if err != nil {
-			return Snap{}, err
-		}
-		if err := l.awaitEnd(ctx, id); err != nil {
-			return Snap{}, err
-		}
-	}
-	after, err := l.Snap(ctx)
-	return after.minus(before), err
-}
-
-// submitWith submits an execution whose conversation holds n messages, its own one included, by the journal's own script.
-func (l *pawlLoad) submitWith(ctx context.Context, n int) (execution.ID, error) {
-	catalog, err := definitions(l.spec)
-	if err != nil {
-		return "", err
-	}
-	definition, _ := catalog.Agent(toolAgent)
-	asked := request(toolAgent)
-	checkpoint, node, messages, err := executor.Opening(definition, asked)
-	if err != nil {
-		return "", err
-	}
-	older, err := chatter(n - len(messages))
-	if err != nil {
-		return "", err
-	}
-	if err := l.store.PutDefinition(ctx, definition.Hash(), definition.Canonical()); err != nil {
-		return "", err
-	}
-	p := execution.RandomPartition()
-	reservation, err := l.store.Reserve(ctx, journal.NewExecution{
-		ID: execution.NewID(p), ConversationID: execution.NewConversationID(p), Fingerprint: "bench",
-		Caller: execution.LocalCaller(), Request: asked, Definition: definition.Hash(),
-		Checkpoint: checkpoint, Node: node, Messages: append(older, messages...),
-	})
-	if err != nil {
-		return "", err
-	}
-	return reservation.Execution.ID, l.tasks.Enqueue(ctx, reservation.Tasks...)
-}
-
-// chatter is n messages of a person and a model.
-func chatter(n int) ([][]byte, error) {
-	var out [][]byte
-	for i := range n {
-		message := execution.Message{Role: execution.RoleUser, Text: strings.Repeat("some words ", 42)}
-		if i%2 == 1 {
-			message.Role = execution.RoleAssistant
-		}
-		data, err := json.Marshal(message)
+	for range e.historyRuns() {
+		l.path.begin()
+		id, err := l.submit(ctx, toolAgent)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, data)
+		if err := l.awaitEnd(ctx, id); err != nil {
+			return nil, err
+		}
 	}
-	return out, nil
+	return l.path, nil
 }

@@ -16,7 +16,7 @@ type tally struct {
 // Snap is a reading of one load's counters. All of them only grow.
 type Snap struct {
 	Steps       int64            `json:"steps"` // commits, or tasks of a chain
-	Turns       int64            `json:"turns"` // batches of tool calls that were committed
+	Turns       int64            `json:"turns"` // batches of tool calls that commits have planned
 	Ended       int64            `json:"ended"` // executions
 	Failures    int64            `json:"failures"`
 	CPU         time.Duration    `json:"cpu"` // user and system time of the process
@@ -103,7 +103,7 @@ func (h *handoffs) begun(id string) {
 	took := time.Since(at.(time.Time)) //nolint:forcetypeassert // only enqueued stores
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.samples = append(h.samples, float64(took.Nanoseconds())/1e6)
+	h.samples = append(h.samples, millis(took))
 }
 
 // take returns the samples so far and begins anew.

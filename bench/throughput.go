@@ -39,8 +39,9 @@ func throughput(ctx context.Context, env *Env) (Result, error) {
 // queue client and server makes the raw chain faster too, and would count against Pawl.
 func judge(r *Result, nodes int, steps, turns float64) {
 	name := Spec{Kind: pawl, NodesPerTask: nodes}.name()
-	r.goal(name+": steps, of plain", atLeast(steps))
-	r.goal(name+": turns, of plain steps", atLeast(turns))
+	with := "with " + plural(nodes, "node") + " per task"
+	r.goal(name+": steps, of plain", atLeast(steps), "steps/s "+with+", of those of a plain Asynq chain")
+	r.goal(name+": turns, of plain steps", atLeast(turns), "agent turns/s "+with+", of a plain Asynq chain's steps/s")
 }
 
 func addPawl(r *Result, name string, w, raw, plain *Window) {

@@ -26,9 +26,9 @@ const workerCommand = "bench-worker"
 
 // measuring is what the flags say.
 type measuring struct {
-	cfg         bench.Config
-	quick, json bool
-	document    string
+	cfg                bench.Config
+	quick, json, check bool
+	document           string
 }
 
 func newBench(s streams) *cobra.Command {
@@ -52,15 +52,18 @@ func newBench(s streams) *cobra.Command {
 	flags.IntVar(&asked.cfg.ResultBytes, "result-bytes", 1024, "size of a tool's result")
 	flags.IntVar(&asked.cfg.Workers, "workers", 0, "worker processes of the main measurement (0: this process)")
 	flags.IntSliceVar(&asked.cfg.NodesPerTask, "nodes-per-task", []int{1, 8}, "settings of PAWL_NODES_PER_TASK to compare")
-	flags.StringSliceVar(&asked.cfg.Only, "only", nil, "measurements to run: "+strings.Join(bench.Mains(), ", ")+"; or none (default all)")
+	flags.StringSliceVar(&asked.cfg.Only, "only", nil, "measurements to run, sweeps included: "+strings.Join(bench.Mains(), ", ")+"; or none (default all)")
 	flags.StringSliceVar(&asked.cfg.Sweeps, "sweep", nil, "sweeps to run as well: "+strings.Join(bench.Sweeps(), ", ")+"; or all")
 	flags.IntSliceVar(&asked.cfg.Stored, "stored", []int{10, 100_000}, "stored executions of the sweep stored")
 	flags.IntVar(&asked.cfg.Finished, "finished", 10_000, "executions that the measurement of memory finishes")
+	flags.IntVar(&asked.cfg.History, "history", 1000, "messages that are many in the sweep history")
 	flags.IntVar(&asked.cfg.Queued, "queued", 10_000, "executions that wait in the sweep backlog")
 	flags.StringVar(&asked.cfg.Profile, "profile", "", "write CPU profiles of this process into the folder `DIR`")
 	flags.BoolVar(&asked.quick, "quick", false, "the smallest run that touches everything; its figures mean nothing")
 	flags.BoolVar(&asked.json, "json", false, "print JSON with every sample")
-	flags.StringVar(&asked.document, "write", "", "also put the figures into the Markdown `FILE`, and a picture beside it")
+	flags.BoolVar(&asked.check, "check", false, "exit 1 when a goal was measured and missed")
+	flags.StringVar(&asked.document, "write", "",
+		"after each measurement, put the figures into the Markdown `FILE`, a picture and all samples beside it; others stay")
 	return cmd
 }
 
@@ -78,10 +81,13 @@ func (a *measuring) run(ctx context.Context, s streams) error {
 	if err := cfg.Check(); err != nil {
 		return wrongUsage("%w", err)
 	}
-	report, err := bench.Run(ctx, cfg)
-	if err == nil && a.document != "" {
-		err = report.WriteDocument(a.document, benchCommand())
+	if a.document != "" {
+		if err := bench.CheckDocument(a.document); err != nil {
+			return wrongUsage("%w", err)
+		}
+		cfg.Each = func(report *bench.Report) error { return report.WriteDocument(a.document, benchCommand()) }
 	}
+	report, err := bench.Run(ctx, cfg)
 	if len(report.Results) > 0 {
 		err = errors.Join(err, a.print(s, &report))
 	}
@@ -90,6 +96,9 @@ func (a *measuring) run(ctx context.Context, s streams) error {
 	}
 	if err != nil {
 		return &exit{code: exitFailed, err: err}
+	}
+	if missed := report.Missed(); a.check && len(missed) > 0 {
+		return &exit{code: exitFailed, err: fmt.Errorf("goals missed:\n%s", strings.Join(missed, "\n"))}
 	}
 	return nil
 }

@@ -34,3 +34,20 @@ func TestBenchRefusesNamesItDoesNotKnow(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs.String(), `no sweep "wind"`)
 }
+
+func TestBenchChecksGoalsOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for flag, want := range map[string]int{"--check=false": exitCompleted, "--check": exitFailed} {
+		var out, errs bytes.Buffer
+		// A worker with one slot misses the goal by far.
+		code := run(ctx, []string{
+			"bench", "--pairs", "1", "--duration", "300ms", "--warmup", "50ms", "--concurrency", "1", "--chains", "1",
+			"--only", "throughput", "--nodes-per-task", "1", flag,
+		}, streams{in: strings.NewReader(""), out: &out, err: &errs}, nil)
+		require.Equal(t, want, code, errs.String())
+		require.Contains(t, out.String(), "missed")
+		require.Equal(t, want == exitFailed, strings.Contains(errs.String(), "goals missed"))
+	}
+}
