@@ -66,11 +66,22 @@ func (s *Stream) Cut() {
 // Next returns the next event of the log, frames and heartbeats left out; false at the end of the stream.
 func (s *Stream) Next() (Message, bool) {
 	s.tb.Helper()
+	return s.next(func(m Message) bool { return m.ID > 0 })
+}
+
+// Any returns the next event or frame; false at the end of the stream.
+func (s *Stream) Any() (Message, bool) {
+	s.tb.Helper()
+	return s.next(func(m Message) bool { return m.Type != "" })
+}
+
+func (s *Stream) next(wanted func(Message) bool) (Message, bool) {
+	s.tb.Helper()
 	var message Message
 	for s.body.Scan() {
 		line := s.body.Text()
 		if line == "" {
-			if message.ID > 0 {
+			if wanted(message) {
 				return message, true
 			}
 			message = Message{}
