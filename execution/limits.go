@@ -39,6 +39,30 @@ type limitsJSON struct {
 	SuspendOnExceeded bool  `json:"suspendOnExceeded,omitempty"`
 }
 
+// JSONShape is a value of the type whose fields are those of Limits in JSON, for whoever checks JSON by its type.
+func (Limits) JSONShape() any { return limitsJSON{} }
+
+// Over returns the limits with those of base in place of its own zero fields.
+func (l Limits) Over(base Limits) Limits {
+	pick := func(own, other int64) int64 {
+		if own != 0 {
+			return own
+		}
+		return other
+	}
+	return Limits{
+		MaxTurns:          pick(l.MaxTurns, base.MaxTurns),
+		MaxModelRequests:  pick(l.MaxModelRequests, base.MaxModelRequests),
+		MaxToolCalls:      pick(l.MaxToolCalls, base.MaxToolCalls),
+		MaxInputTokens:    pick(l.MaxInputTokens, base.MaxInputTokens),
+		MaxOutputTokens:   pick(l.MaxOutputTokens, base.MaxOutputTokens),
+		MaxTotalTokens:    pick(l.MaxTotalTokens, base.MaxTotalTokens),
+		MaxCost:           pick(l.MaxCost, base.MaxCost),
+		Deadline:          time.Duration(pick(int64(l.Deadline), int64(base.Deadline))),
+		SuspendOnExceeded: l.SuspendOnExceeded || base.SuspendOnExceeded,
+	}
+}
+
 // MarshalJSON writes the deadline in milliseconds. It is rounded up, so that a short deadline does not become none.
 func (l Limits) MarshalJSON() ([]byte, error) {
 	ms := l.Deadline / time.Millisecond
@@ -62,7 +86,7 @@ func (l *Limits) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("limits: %w", err)
 	}
 	if read.DeadlineMs > math.MaxInt64/int64(time.Millisecond) || read.DeadlineMs < math.MinInt64/int64(time.Millisecond) {
-		return fmt.Errorf("limits: deadlineMs is out of range")
+		return NewAPIError(InvalidRequest, "is out of range").In("limits.deadlineMs")
 	}
 	*l = Limits{
 		MaxTurns: read.MaxTurns, MaxModelRequests: read.MaxModelRequests, MaxToolCalls: read.MaxToolCalls,

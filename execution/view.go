@@ -83,6 +83,9 @@ type CreateRequest struct {
 	Metadata       map[string]string `json:"metadata,omitempty"`
 	Priority       Priority          `json:"priority,omitempty"`
 	StartAtMs      int64             `json:"startAtMs,omitempty"`
+	Overrides
+	// Limits replace the agent's, field by field: a zero field leaves the agent's.
+	Limits *Limits `json:"limits,omitempty"`
 }
 
 // Overrides are what a submission may say in place of the agent's definition. The zero value changes nothing.
@@ -92,6 +95,11 @@ type Overrides struct {
 	Generation    *Generation     `json:"generation,omitempty"`
 	OutputSchema  json.RawMessage `json:"outputSchema,omitempty"`
 	FrontendTools []FrontendTool  `json:"frontendTools,omitempty"`
+}
+
+// IsZero reports whether nothing is overridden.
+func (o Overrides) IsZero() bool {
+	return o.Model == "" && o.Instructions == "" && o.Generation == nil && len(o.OutputSchema) == 0 && len(o.FrontendTools) == 0
 }
 
 // Generation says how a model answers. A nil or zero field leaves the agent's.

@@ -59,6 +59,10 @@ type Result struct {
 func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Definition,
 	request execution.CreateRequest,
 ) (Result, error) {
+	definition, err := definition.With(request.Overrides)
+	if err != nil {
+		return Result{}, fmt.Errorf("request: %w", err)
+	}
 	kit, err := d.cfg.Builder.Build(ctx, definition)
 	if err != nil {
 		return Result{}, fmt.Errorf("build the kit of %s: %w", definition.Name, err)
@@ -69,7 +73,7 @@ func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Def
 		messages:   []execution.Message{{Role: execution.RoleUser, Text: request.Input.Text}},
 		base:       situation{id: id, definition: definition, kit: kit, schemas: newSchemas(), fence: "direct"},
 	}
-	if limit := definition.Limits.Deadline; limit > 0 {
+	if limit := run.checkpoint.State.Limits.Deadline; limit > 0 {
 		run.base.deadlineAtMs = run.NowMs() + limit.Milliseconds()
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, ErrDeadline)

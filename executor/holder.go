@@ -130,10 +130,10 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := h.durable.definitions.kept(row.Definition)
+	made := h.durable.definitions.kept(definitionKey(row.Definition, row.Overrides))
 	if made == nil {
 		err = repeat(ctx, h.trust.until(), func(ctx context.Context) (err error) {
-			made, err = h.durable.definitions.get(ctx, row.Definition)
+			made, err = h.durable.definitions.get(ctx, row.Definition, row.Overrides)
 			return err
 		})
 	}

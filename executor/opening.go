@@ -22,7 +22,9 @@ func Opening(definition *agent.Definition, request execution.CreateRequest) (che
 	messages [][]byte, err error,
 ) {
 	first := FirstCheckpoint(definition, request)
-	first.State.Limits = execution.Limits{} // the definition's
+	if first.State.Limits == limitsOf(definition) {
+		first.State.Limits = execution.Limits{} // the definition's
+	}
 	if checkpoint, err = first.Encode(); err != nil {
 		return nil, "", nil, err
 	}

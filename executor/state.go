@@ -49,6 +49,9 @@ type Response struct {
 // NewRunState is the state of a run that has not begun: status starting, nothing spent, the definition's limits.
 func NewRunState(definition *agent.Definition, request execution.CreateRequest) RunState {
 	state := RunState{Status: StatusStarting, Limits: limitsOf(definition)}
+	if request.Limits != nil {
+		state.Limits = request.Limits.Over(state.Limits)
+	}
 	for _, key := range []string{contextRevisionKey, environmentRefKey} { // the rest stays on the row: checkpoints are small
 		if value, ok := request.Metadata[key]; ok {
 			if state.Metadata == nil {

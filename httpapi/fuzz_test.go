@@ -19,6 +19,8 @@ func FuzzDecodeStrict(f *testing.F) {
 		`{"operationId":"o","input":{"type":"tool_approval","decisions":[{"callId":"c","decision":"answer","answer":{"a":[1]}}]}}`,
 		`{"agent":null}`, `{"agent":"a","agent":"b"}`, `{"input":{"foo":1}}`, `{"a`, `{} {}`, "{\"agent\":\"\xff\"}",
 		`{"startAtMs":1e3}`, `{"startAtMs":-0}`, `{"":1}`, `{"metadata":{"":""}}`, `{"input":{"decisions":[]}}`,
+		`{"agent":"a","model":"m","generation":{"temperature":1e400,"topP":0.5},"limits":{"deadlineMs":1,"maxCost":-1}}`,
+		`{"agent":"a","outputSchema":{"a":[{}]},"frontendTools":[{"name":"n","parameters":{}}]}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -60,6 +60,32 @@ func bodyRefusals() []refusal {
 			"an integer too large", `{"agent": "demo", "startAtMs": 9223372036854775808, ` + message + `}`,
 			execution.InvalidRequest, "startAtMs",
 		},
+		{"null as limits", `{"agent": "demo", "limits": null, ` + message + `}`, execution.InvalidRequest, "limits"},
+		{
+			"an unknown limit", `{"agent": "demo", "limits": {"maxPatience": 1}, ` + message + `}`,
+			execution.UnknownField, "limits.maxPatience",
+		},
+		{
+			"a wrong type of a limit", `{"agent": "demo", "limits": {"maxTurns": "3"}, ` + message + `}`,
+			execution.InvalidRequest, "limits.maxTurns",
+		},
+		{
+			"a deadline that no clock shows", `{"agent": "demo", "limits": {"deadlineMs": 9223372036854775807}, ` + message + `}`,
+			execution.InvalidRequest, "limits.deadlineMs",
+		},
+		{
+			"a wrong type of the temperature", `{"agent": "demo", "generation": {"temperature": "hot"}, ` + message + `}`,
+			execution.InvalidRequest, "generation.temperature",
+		},
+		{
+			"an unknown field of the generation", `{"agent": "demo", "generation": {"topK": 1}, ` + message + `}`,
+			execution.UnknownField, "generation.topK",
+		},
+		{
+			"an unknown field of a frontend tool", `{"agent": "demo", "frontendTools": [{"name": "a", "url": "b"}], ` + message + `}`,
+			execution.UnknownField, "frontendTools[0].url",
+		},
+		{"no text as a model", `{"agent": "demo", "model": 1, ` + message + `}`, execution.InvalidRequest, "model"},
 		{"no agent", `{` + message + `}`, execution.InvalidRequest, "agent"},
 		{"an empty agent", `{"agent": "", ` + message + `}`, execution.InvalidRequest, "agent"},
 		{"an unknown agent", `{"agent": "nobody", ` + message + `}`, execution.UnknownAgent, "agent"},
@@ -79,9 +105,7 @@ func bodyRefusals() []refusal {
 		{"no UTF-8", "{\"agent\": \"\xff\", " + message + "}", execution.InvalidRequest, "body"},
 		{"a body of 10,000 nested arrays", strings.Repeat("[", 20_000), execution.InvalidRequest, "body"},
 	}
-	for _, name := range []string{
-		"model", "instructions", "generation", "limits", "outputSchema", "frontendTools", "delegation", "webhook",
-	} {
+	for _, name := range []string{"delegation", "webhook", "overrides", "Overrides"} {
 		cases = append(cases, struct {
 			name, body string
 			code       execution.ErrorCode

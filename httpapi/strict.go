@@ -37,6 +37,9 @@ func decodeStrict(body []byte, out any) error {
 		return err
 	}
 	if err := json.Unmarshal(body, out); err != nil {
+		if named := new(execution.APIError); errors.As(err, &named) {
+			return named
+		}
 		return invalid(fieldBody, "cannot be decoded").Because(err)
 	}
 	return nil
@@ -52,6 +55,7 @@ func syntax(err error) error {
 
 // shape walks one value that is known to be well-formed and compares it with the type it is to become.
 func shape(decoder *json.Decoder, t reflect.Type, path string) error {
+	t = jsonType(t)
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return skip(decoder, path)
 	}
@@ -69,6 +73,33 @@ func shape(decoder *json.Decoder, t reflect.Type, path string) error {
 	default:
 		return scalar(token, t, path)
 	}
+}
+
+// shaper is a type that is written to JSON as another type.
+type shaper interface{ JSONShape() any }
+
+// jsonType is the type whose fields JSON has for t.
+func jsonType(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if shaped, ok := reflect.Zero(t).Interface().(shaper); ok {
+		return reflect.TypeOf(shaped.JSONShape())
+	}
+	return t
+}
+
+// jsonFields are the fields that JSON has for a struct: those of embedded structs stand among its own.
+func jsonFields(t reflect.Type) []reflect.StructField {
+	var fields []reflect.StructField
+	for field := range t.Fields() {
+		if field.Anonymous && field.Tag.Get("json") == "" {
+			fields = append(fields, jsonFields(field.Type)...)
+			continue
+		}
+		fields = append(fields, field)
+	}
+	return fields
 }
 
 // object walks the members of an object; typeOf gives their types and refuses the ones that may not be there.
@@ -127,7 +158,7 @@ func complete(body []byte, t reflect.Type) error {
 	if err := json.Unmarshal(body, &given); err != nil {
 		return invalid(fieldBody, "cannot be decoded").Because(err)
 	}
-	for field := range t.Fields() {
+	for _, field := range jsonFields(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if _, there := given[name]; !there && options == "" {
 			return invalid(name, "%s is required", name)
@@ -140,8 +171,7 @@ func complete(body []byte, t reflect.Type) error {
 // error: to accept and ignore it would be a lie.
 func fieldType(t reflect.Type, path, name string) (reflect.Type, error) {
 	known := make([]string, 0, t.NumField())
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for _, field := range jsonFields(t) {
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if tag == name {
 			return field.Type, nil
@@ -168,6 +198,12 @@ func scalar(token json.Token, t reflect.Type, path string) error {
 		want = "an integer"
 		if number, isNumber := token.(json.Number); isNumber {
 			_, err := strconv.ParseInt(number.String(), 10, t.Bits())
+			fits = err == nil
+		}
+	case reflect.Float64:
+		want = "a number"
+		if number, isNumber := token.(json.Number); isNumber {
+			_, err := number.Float64()
 			fits = err == nil
 		}
 	default:

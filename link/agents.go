@@ -20,13 +20,15 @@ func (l *session) Agents(context.Context) ([]execution.AgentSummary, error) {
 	return summaries, nil
 }
 
-// summary says what a backend can do today. Overrides and frontend tools are declared when a submission may carry them.
-func summary(definition *agent.Definition) execution.AgentSummary {
-	return execution.AgentSummary{
-		ID: definition.Name, Backend: definition.Backend,
-		Capabilities: execution.Capabilities{
-			Cancellation: "cooperative_token", Decisions: true, Continuation: "in_process_state",
-			Waits: "input", Transcript: "full_transcript", Output: "text",
-		},
+// capabilities are what the backend of an agent can do today: the local one, the only one of this version.
+func capabilities(*agent.Definition) execution.Capabilities {
+	return execution.Capabilities{
+		Cancellation: "cooperative_token", Decisions: true, Overrides: true, Continuation: "in_process_state",
+		Waits: "input", Transcript: "full_transcript", Output: "text",
 	}
+}
+
+// summary says what a backend can do today.
+func summary(definition *agent.Definition) execution.AgentSummary {
+	return execution.AgentSummary{ID: definition.Name, Backend: definition.Backend, Capabilities: capabilities(definition)}
 }

@@ -35,9 +35,9 @@ func (l *session) Create(ctx context.Context, key string, request execution.Crea
 		return execution.Created{}, err
 	}
 	created, err := l.service.submit(ctx, sub)
-	// A replay is answered even when the same request would be refused by now: its agent was taken away, or the
-	// installation is full.
-	if errors.Is(err, execution.ErrUnknownAgent) || errors.Is(err, execution.ErrOverloaded) {
+	// A replay is answered even when the same request would be refused by now: its agent was taken away, or
+	// changed, or the installation is full.
+	if errors.Is(err, execution.ErrInvalid) || errors.Is(err, execution.ErrOverloaded) {
 		if row, found := l.service.earlier(ctx, sub); found {
 			return execution.Created{View: row.View(), Replayed: true}, nil
 		}
@@ -86,15 +86,20 @@ func fingerprint(request execution.CreateRequest) (string, error) {
 }
 
 func (s *Service) submit(ctx context.Context, sub submission) (execution.Created, error) {
-	definition, known := s.cfg.Catalog.Agent(sub.request.Agent)
+	declared, known := s.cfg.Catalog.Agent(sub.request.Agent)
 	if !known {
 		return execution.Created{}, execution.NewAPIError(execution.UnknownAgent,
 			"there is no agent of that name; known are: %s", strings.Join(s.cfg.Catalog.Names(), ", ")).In("agent")
 	}
+	definition, overrides, err := effective(declared, sub.request)
+	if err != nil {
+		return execution.Created{}, err
+	}
 	if err := s.admit(ctx); err != nil {
 		return execution.Created{}, err
 	}
-	row, err := s.prepare(ctx, sub, definition)
+	row, err := s.prepare(ctx, sub, declared, definition)
+	row.Overrides = overrides
 	if err != nil {
 		return execution.Created{}, s.problem(ctx, "create", err)
 	}
@@ -126,12 +131,12 @@ func (s *Service) admit(ctx context.Context) error {
 	return nil
 }
 
-// prepare stores the agent's definition and builds the row.
+// prepare stores the agent's definition and builds the row. The execution runs the effective one.
 func (s *Service) prepare(
-	ctx context.Context, sub submission, definition *agent.Definition,
+	ctx context.Context, sub submission, definition, effective *agent.Definition,
 ) (journal.NewExecution, error) {
 	hash := definition.Hash()
-	checkpoint, node, messages, err := s.cfg.Opening(definition, sub.request)
+	checkpoint, node, messages, err := s.cfg.Opening(effective, sub.request)
 	if err != nil {
 		return journal.NewExecution{}, fmt.Errorf("open agent %s: %w", definition.Name, err)
 	}
@@ -141,7 +146,7 @@ func (s *Service) prepare(
 	return journal.NewExecution{
 		ID: sub.id, ConversationID: sub.conversation, IdempotencyKey: sub.key, Fingerprint: sub.fingerprint,
 		Caller: sub.caller, Request: sub.request, Definition: hash, Queue: definition.Queue,
-		Deadline: definition.Limits.Deadline, Checkpoint: checkpoint, Node: node, Messages: messages,
+		Deadline: limitsOf(effective, sub.request).Deadline, Checkpoint: checkpoint, Node: node, Messages: messages,
 	}, nil
 }
 

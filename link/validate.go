@@ -49,8 +49,10 @@ func normalize(r execution.CreateRequest) (execution.CreateRequest, error) {
 	if len(r.Metadata) == 0 {
 		r.Metadata = nil
 	}
+	r = normalizeOverrides(r)
 	checks := []func(execution.CreateRequest) error{
 		validateAgent, validateMessage, validateConversation, validateOnBusy, validateMetadata, validatePriority, validateStart,
+		validateOverrides,
 	}
 	for _, check := range checks {
 		if err := check(r); err != nil {

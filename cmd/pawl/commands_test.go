@@ -3,8 +3,11 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +25,23 @@ func TestSubmit_SendsWhatWasAskedFor(t *testing.T) {
 		Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Oslo, please"}, ConversationID: "mine",
 		Priority: execution.High, Metadata: map[string]string{"a": "1", "b": "x=y"},
 	}, fake.created[0])
+}
+
+func TestSubmit_SaysWhatHoldsInPlaceOfTheAgent(t *testing.T) {
+	t.Parallel()
+	schema := filepath.Join(t.TempDir(), "answer.json")
+	require.NoError(t, os.WriteFile(schema, []byte(`{"type": "object"}`+"\n"), 0o600))
+	fake := newFake(execution.View{State: execution.Queued})
+	got := typeCommand(t, fake, false, nil, "submit", "--model", "small", "--instructions", "Be brief.", "--output-schema", schema,
+		"--limits", "maxModelRequests=5,deadline=10m", "--limits", "maxCost=0.50,onExceeded=suspend", "demo", "x")
+	require.Zero(t, got.code, got.err)
+	request := fake.created[0]
+	require.Equal(t, execution.Overrides{
+		Model: "small", Instructions: "Be brief.", OutputSchema: json.RawMessage(`{"type": "object"}`),
+	}, request.Overrides)
+	require.Equal(t, &execution.Limits{
+		MaxModelRequests: 5, Deadline: 10 * time.Minute, MaxCost: 500_000, SuspendOnExceeded: true,
+	}, request.Limits)
 }
 
 func TestSubmit_WatchFollowsAndJSONPrintsTheView(t *testing.T) {
@@ -44,26 +64,32 @@ func TestSubmit_WatchFollowsAndJSONPrintsTheView(t *testing.T) {
 func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"nonsense":                      "unknown command",
-		"sumbit demo x":                 "Did you mean this?\n\tsubmit",
-		"submit":                        "Usage: pawl submit [flags] AGENT TEXT…\nTry: pawl submit -h",
-		"submit demo":                   "requires at least 2 arg",
-		"submit --nope demo x":          "unknown flag: --nope",
-		"submit --priority top demo x":  "--priority: want high, normal or low",
-		"submit --metadata a demo x":    "--metadata: want NAME=VALUE",
-		"submit --conversation ? a x":   "--conversation: malformed id",
-		"watch":                         "accepts 1 arg",
-		"watch 7":                       `"7" is no execution id`,
-		"cancel 7":                      `"7" is no execution id`,
-		"pause 7":                       `"7" is no execution id`,
-		"resume":                        "accepts 1 arg",
-		"resume --limits 1 7":           "unknown flag: --limits",
-		"input " + string(anID):         "exactly one of TEXT, --approve, --reject and --answer",
-		"input ID x":                    "is no execution id",
-		"input ID --approve --reject":   "is no execution id",
-		"version now":                   "unknown command",
-		"dev now":                       "unknown command",
-		"input --reason r --approve ID": "is no execution id",
+		"nonsense":                            "unknown command",
+		"sumbit demo x":                       "Did you mean this?\n\tsubmit",
+		"submit":                              "Usage: pawl submit [flags] AGENT TEXT…\nTry: pawl submit -h",
+		"submit demo":                         "requires at least 2 arg",
+		"submit --nope demo x":                "unknown flag: --nope",
+		"submit --priority top demo x":        "--priority: want high, normal or low",
+		"submit --metadata a demo x":          "--metadata: want NAME=VALUE",
+		"submit --conversation ? a x":         "--conversation: malformed id",
+		"submit --limits a demo x":            "--limits: want NAME=VALUE",
+		"submit --limits a=1 demo x":          `--limits: "a=1" is no limit`,
+		"submit --limits maxTurns=0 a x":      "--limits: maxTurns: want a number above 0",
+		"submit --limits deadline=5 a x":      "--limits: deadline: want a duration",
+		"submit --limits maxCost=-1 a x":      "--limits: maxCost: want an amount",
+		"submit --output-schema /nowhere a x": "--output-schema: open /nowhere",
+		"watch":                               "accepts 1 arg",
+		"watch 7":                             `"7" is no execution id`,
+		"cancel 7":                            `"7" is no execution id`,
+		"pause 7":                             `"7" is no execution id`,
+		"resume":                              "accepts 1 arg",
+		"resume --limits 1 7":                 "unknown flag: --limits",
+		"input " + string(anID):               "exactly one of TEXT, --approve, --reject and --answer",
+		"input ID x":                          "is no execution id",
+		"input ID --approve --reject":         "is no execution id",
+		"version now":                         "unknown command",
+		"dev now":                             "unknown command",
+		"input --reason r --approve ID":       "is no execution id",
 	} {
 		got := typeCommand(t, newFake(execution.View{}), false, nil, strings.Fields(line)...)
 		require.Equal(t, exitUsage, got.code, line)

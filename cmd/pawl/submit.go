@@ -17,6 +17,7 @@ type submission struct {
 	key          string
 	priority     string
 	metadata     []string
+	overrides    overrides
 }
 
 func newSubmit(s streams, dial dialer) *cobra.Command {
@@ -45,6 +46,7 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 	flags.StringVar(&asked.conversation, "conversation", "", "the conversation to go on with, or its new name")
 	flags.StringVar(&asked.key, "key", "", "idempotency key: submitting again with it gives the same execution")
 	flags.StringVar(&asked.priority, "priority", "", "high, normal or low (default normal)")
+	asked.overrides.declare(flags)
 	flags.StringArrayVar(&asked.metadata, "metadata", nil, "NAME=VALUE to keep with the execution; may be repeated")
 	return cmd
 }
@@ -74,7 +76,7 @@ func (a *submission) request(args []string) (execution.CreateRequest, error) {
 		}
 		request.Metadata[name] = value
 	}
-	return request, nil
+	return request, a.overrides.apply(&request)
 }
 
 func submit(ctx context.Context, s streams, api remote, url string, asked submission, request execution.CreateRequest) error {

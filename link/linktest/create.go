@@ -194,9 +194,10 @@ func conversationOfAnother(t *testing.T, h Harness) {
 func listAgents(t *testing.T, h Harness) {
 	agents, err := h.Local().Agents(bounded(t))
 	require.NoError(t, err)
-	require.Len(t, agents, 2)
+	require.Len(t, agents, 3)
 	require.Equal(t, "demo", agents[0].ID)
 	require.Equal(t, "other", agents[1].ID)
 	require.Equal(t, "local", agents[0].Backend)
 	require.True(t, agents[0].Capabilities.Decisions)
+	require.True(t, agents[0].Capabilities.Overrides)
 }

@@ -38,9 +38,15 @@ type Open func(t *testing.T) Harness
 func Catalog(t testing.TB) *agent.Catalog {
 	t.Helper()
 	model := agent.Model{Provider: "scripted", Turns: []agent.ScriptedTurn{{Text: "done"}}}
+	prices := &agent.Prices{InputPer1M: 2_500_000, OutputPer1M: 10_000_000}
 	catalog, err := agent.NewCatalog(
 		&agent.Definition{Name: "demo", Backend: "local", Model: model},
-		&agent.Definition{Name: "other", Backend: "local", Model: model},
+		&agent.Definition{Name: "other", Backend: "local", Model: agent.Model{
+			Provider: agent.ProviderOpenAI, Name: "large", APIKey: "${OPENAI_API_KEY}",
+		}},
+		&agent.Definition{Name: "priced", Backend: "local", Limits: execution.Limits{MaxCost: 1_000_000}, Model: agent.Model{
+			Provider: agent.ProviderAnthropic, Name: "large", APIKey: "${ANTHROPIC_API_KEY}", Prices: prices,
+		}},
 	)
 	require.NoError(t, err)
 	return catalog

@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// FinalAnswer is the name of the tool by which a model with structuredOutput: tool gives its answer.
+const FinalAnswer = "final_answer"
+
+// UsesOutputTool reports whether the model, or one that is asked in its place, answers by calling FinalAnswer.
+func (m Model) UsesOutputTool() bool {
+	if m.StructuredOutput == StructuredTool {
+		return true
+	}
+	for _, other := range m.Fallback {
+		if other.StructuredOutput == StructuredTool {
+			return true
+		}
+	}
+	return false
+}
+
+// At is the model that is asked after so many failed attempts at one request: the next one of the fallback list for each of
+// them, and after the last one the first one again. It has no fallback list of its own.
+func (m Model) At(failed int) Model {
+	chosen := m
+	if n := failed % (len(m.Fallback) + 1); n > 0 {
+		chosen = m.Fallback[n-1]
+	}
+	chosen.Fallback = nil
+	return chosen
+}
+
+// Priced reports whether the price of the model and of every one that may be asked in its place is known.
+func (m Model) Priced() bool {
+	for _, other := range m.Fallback {
+		if other.Prices == nil {
+			return false
+		}
+	}
+	return m.Prices != nil
+}
+
+const million = 1_000_000
+
+// Cost is what a usage costs in millionths of the currency, rounded up. Without prices it costs nothing.
+func (p *Prices) Cost(u execution.Usage) int64 {
+	if p == nil {
+		return 0
+	}
+	cached := min(u.CacheReadTokens, u.InputTokens)
+	price := p.CachedInputPer1M
+	if price == 0 {
+		price = p.InputPer1M
+	}
+	var sum big.Int
+	for _, part := range [][2]int64{{u.InputTokens - cached, p.InputPer1M}, {cached, price}, {u.OutputTokens, p.OutputPer1M}} {
+		sum.Add(&sum, new(big.Int).Mul(big.NewInt(max(0, part[0])), big.NewInt(part[1])))
+	}
+	sum.Add(&sum, big.NewInt(million-1))
+	sum.Div(&sum, big.NewInt(million))
+	if !sum.IsInt64() {
+		return math.MaxInt64
+	}
+	return sum.Int64()
+}
+
+// Affordable is how many output tokens so many millionths of the currency pay for beside so many input tokens, cached or
+// not; negative when they do not pay for the input. Without a price of output it is the largest number.
+func (p *Prices) Affordable(micros, inputTokens int64) int64 {
+	dearest := Prices{InputPer1M: max(p.InputPer1M, p.CachedInputPer1M)}
+	left := micros - dearest.Cost(execution.Usage{InputTokens: inputTokens})
+	if left < 0 {
+		return -1
+	}
+	if p.OutputPer1M == 0 {
+		return math.MaxInt64
+	}
+	tokens := new(big.Int).Mul(big.NewInt(left), big.NewInt(million))
+	tokens.Div(tokens, big.NewInt(p.OutputPer1M))
+	if !tokens.IsInt64() {
+		return math.MaxInt64
+	}
+	return tokens.Int64()
+}
