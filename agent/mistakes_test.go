@@ -71,7 +71,7 @@ func TestParseRefusesAgents(t *testing.T) {
 		"no provider":       {"agents:\n  demo:\n    model: {turns: []}\n", "f.yaml:3: agents.demo.model.provider: is required"},
 		"other provider":    {"agents:\n  demo:\n    model: {provider: mine}\n", `f.yaml:3: agents.demo.model.provider: must be one of openai, anthropic, scripted, not "mine"`},
 		"prices":            {"agents:\n  demo:\n    model:\n      provider: scripted\n      turns: [{text: a}]\n      prices: {}\n", "f.yaml:6: agents.demo.model.prices: is not supported by this version"},
-		"unknown model key": {"agents:\n  demo:\n    model:\n      provider: scripted\n      turns: [{text: a}]\n      turn: 1\n", "f.yaml:6: agents.demo.model.turn: unknown key; known are provider, timeout, turns"},
+		"unknown model key": {"agents:\n  demo:\n    model:\n      provider: scripted\n      turns: [{text: a}]\n      turn: 1\n", "f.yaml:6: agents.demo.model.turn: unknown key; known are images, provider, timeout, turns"},
 		"a2a":               {modelLines + "    backend: a2a\n", "f.yaml:4: agents.demo.backend: a2a is not supported by this version"},
 		"other backend":     {modelLines + "    backend: moon\n", `f.yaml:4: agents.demo.backend: must be local, not "moon"`},
 		"instructions":      {modelLines + "    instructions: 12\n", "f.yaml:4: agents.demo.instructions: must be text, not a number; put it in quotes"},

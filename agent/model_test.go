@@ -57,7 +57,7 @@ func TestParseRefusesModels(t *testing.T) {
 		"turns":             {before + "apiKey: \"${K}\", turns: []}\n", "model.turns: does not belong here: only the scripted model has them"},
 		"prices":            {before + "apiKey: \"${K}\", prices: {}}\n", "f.yaml:3: agents.demo.model.prices: is not supported by this version"},
 		"fallback":          {before + "apiKey: \"${K}\", fallback: []}\n", "f.yaml:3: agents.demo.model.fallback: is not supported by this version"},
-		"unknown":           {before + "apiKey: \"${K}\", topK: 1}\n", "model.topK: unknown key; known are apiKey, baseURL, maxOutputTokens, name, provider, structuredOutput, temperature, timeout, topP"},
+		"unknown":           {before + "apiKey: \"${K}\", topK: 1}\n", "model.topK: unknown key; known are apiKey, baseURL, images, maxOutputTokens, name, provider, structuredOutput, temperature, timeout, topP"},
 		"no output":         {before + "apiKey: \"${K}\", maxOutputTokens: 0}\n", "model.maxOutputTokens: must be a whole number greater than 0"},
 		"hot":               {before + "apiKey: \"${K}\", temperature: 2.1}\n", "model.temperature: must be a number from 0 to 2"},
 		"cold":              {before + "apiKey: \"${K}\", topP: -0.1}\n", "model.topP: must be a number from 0 to 1"},

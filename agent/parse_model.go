@@ -48,7 +48,7 @@ func parseModel(agent *object) Model {
 }
 
 func parseScripted(o *object) Model {
-	model := Model{Provider: providerScripted, Timeout: o.duration("timeout", 0), Turns: parseTurns(o)}
+	model := Model{Provider: providerScripted, Timeout: o.duration("timeout", 0), Turns: parseTurns(o), NoImages: parseNoImages(o)}
 	o.refuseKeys("the scripted model has none", realModelKeys()...)
 	o.refuseUnknown(laterModelKeys...)
 	return model
@@ -60,7 +60,7 @@ func realModelKeys() []string {
 }
 
 func parseRealModel(o *object, provider string) Model {
-	model := Model{Provider: provider, Timeout: o.duration("timeout", DefaultModelTimeout)}
+	model := Model{Provider: provider, Timeout: o.duration("timeout", DefaultModelTimeout), NoImages: parseNoImages(o)}
 	model.Name, _ = o.required("name")
 	if o.get("baseURL") != nil {
 		model.BaseURL = o.address("baseURL")

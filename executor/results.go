@@ -19,7 +19,7 @@ func fit(results agent.Results, result execution.ToolResult) (execution.ToolResu
 	size := int64(len(result.Content))
 	switch {
 	case result.ErrorKind == execution.ToolTooLarge: // the tool read no more of it
-		if results.Over != agent.OverRefuse {
+		if results.Over == agent.OverTruncate {
 			result.ErrorKind = execution.ToolExecution
 		}
 		return result, nil

@@ -156,7 +156,7 @@ func TestAnAnswerThatIsTooLongIsAnErrorResult(t *testing.T) {
 	require.Contains(t, string(answer.Result.Content), "more than 100 bytes")
 }
 
-func TestTheDefaultLimitIsOneMebibyte(t *testing.T) {
+func TestTheDefaultLimitIsSixteenMebibytes(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		chunk := strings.Repeat("x", 1<<16)
@@ -170,7 +170,7 @@ func TestTheDefaultLimitIsOneMebibyte(t *testing.T) {
 	answer, err := newTool(t, agent.Tool{URL: server.URL}).Call(t.Context(), invocation(), nil)
 	require.NoError(t, err)
 	require.True(t, answer.Result.IsError)
-	require.Contains(t, string(answer.Result.Content), "more than 1048576 bytes")
+	require.Contains(t, string(answer.Result.Content), "more than 16777216 bytes")
 }
 
 func TestArgumentsThatAreMissingOrNoJSON(t *testing.T) {

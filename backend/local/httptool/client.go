@@ -9,11 +9,11 @@ import (
 )
 
 // DefaultMaxBody is how many bytes of an answer are read when the configuration does not say.
-const DefaultMaxBody = 1 << 20
+const DefaultMaxBody = 16 << 20
 
 // Config bounds all calls of one Client.
 type Config struct {
-	// MaxBody is the longest answer in bytes; a longer one is an error result. DefaultMaxBody by default.
+	// MaxBody is the longest answer in bytes; a longer one is refused. DefaultMaxBody by default.
 	MaxBody int64
 	// DialTimeout bounds the connection's set-up, TLS included; 10s by default. The call's own timeout bounds it too.
 	DialTimeout time.Duration

@@ -27,8 +27,9 @@ func (t *Tool) result(call execution.ToolCall, r *reply) (*execution.ToolResult,
 		return nil, err
 	}
 	if r.tooLong {
-		return t.errorResult(call, fmt.Sprintf("the tool %s answered %d with more than %d bytes, which is too long",
-			t.declared.Name, r.status, t.client.cfg.MaxBody)), nil
+		result := execution.ErrorResult(call, execution.ToolTooLarge, fmt.Sprintf(
+			"the tool %s answered %d with more than %d bytes, the most that is read", t.declared.Name, r.status, t.client.cfg.MaxBody))
+		return &result, nil
 	}
 	failed := r.status >= 300
 	body := r.body
@@ -78,6 +79,7 @@ func statusText(status int) string {
 func content(body []byte) json.RawMessage {
 	if utf8.Valid(body) {
 		var compact bytes.Buffer
+		compact.Grow(len(body))
 		if err := json.Compact(&compact, body); err == nil {
 			return compact.Bytes()
 		}

@@ -29,7 +29,7 @@ type reply struct {
 	status     int
 	retryAfter string
 	body       []byte
-	tooLong    bool  // the body is longer than allowed; body is its beginning
+	tooLong    bool  // the body is longer than allowed; body is empty
 	refused    error // why a redirect was not followed
 }
 
@@ -127,13 +127,18 @@ func (t *Tool) setHeader(req *http.Request, r request) {
 	}
 }
 
+// trusted is how many bytes of a body are made room for because its header says so.
+const trusted = 2 << 20
+
 // read reads the body up to the limit.
 func (c *Client) read(res *http.Response) (body []byte, tooLong bool, err error) {
-	body, err = io.ReadAll(io.LimitReader(res.Body, c.cfg.MaxBody+1))
-	if int64(len(body)) > c.cfg.MaxBody {
-		return body[:c.cfg.MaxBody], true, nil
+	var buffer bytes.Buffer
+	buffer.Grow(int(min(max(res.ContentLength, 0), c.cfg.MaxBody, trusted)) + bytes.MinRead)
+	_, err = buffer.ReadFrom(io.LimitReader(res.Body, c.cfg.MaxBody+1))
+	if int64(buffer.Len()) > c.cfg.MaxBody {
+		return nil, true, nil
 	}
-	return body, false, err
+	return buffer.Bytes(), false, err
 }
 
 // followed is where a redirect leads if it may be followed: the method stays POST and the host stays the same.

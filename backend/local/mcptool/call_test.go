@@ -94,12 +94,13 @@ func TestHugeResults(t *testing.T) {
 	for name, declared := range transports(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := newSet(t, newServers(t, mcptool.Config{}), declared)
-			require.Len(t, succeed(t, set, "s_huge", `{"bytes":1048574}`), 1<<20)
+			set := newSet(t, newServers(t, mcptool.Config{MaxResult: 2 << 20}), declared)
+			require.Len(t, succeed(t, set, "s_huge", `{"bytes":2097150}`), 2<<20)
 			result, err := call(t, t.Context(), set, "s_huge", `{"bytes":3000000}`)
 			require.NoError(t, err)
 			require.True(t, result.IsError)
-			require.Contains(t, string(result.Content), "more than 1048576")
+			require.Equal(t, execution.ToolTooLarge, result.ErrorKind)
+			require.Contains(t, string(result.Content), "answered with 3000002 bytes, and the most that is read is 2097152")
 			require.Equal(t, `"{}"`, succeed(t, set, "s_echo", ""), "the session goes on")
 		})
 	}

@@ -11,6 +11,10 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
+// DefaultMaxResult is how many bytes a result may have when the configuration does not say. The message around it may be
+// larger.
+const DefaultMaxResult = 8 << 20
+
 // result makes a result of what the server answered.
 func (t *Tool) result(call execution.ToolCall, from *mcp.CallToolResult) *execution.ToolResult {
 	if from.NeedsInput() {
@@ -25,8 +29,8 @@ func (t *Tool) result(call execution.ToolCall, from *mcp.CallToolResult) *execut
 			fmt.Sprintf("the answer of the tool %s cannot be written as JSON", t.spec.Name))
 		return &result
 	case len(content) > t.set.cfg.MaxResult:
-		result := execution.ErrorResult(call, execution.ToolExecution,
-			fmt.Sprintf("the tool %s answered with %d bytes, which is more than %d", t.spec.Name, len(content), t.set.cfg.MaxResult))
+		result := execution.ErrorResult(call, execution.ToolTooLarge,
+			fmt.Sprintf("the tool %s answered with %d bytes, and the most that is read is %d", t.spec.Name, len(content), t.set.cfg.MaxResult))
 		return &result
 	}
 	result := &execution.ToolResult{CallID: call.CallID, Name: call.Name, Content: content}

@@ -24,7 +24,7 @@ type Config struct {
 	ListTimeout time.Duration
 	// CloseTimeout bounds the polite part of a started server's end; 2s by default. Then it is killed.
 	CloseTimeout time.Duration
-	// MaxResult is the longest result in bytes of JSON; a longer one is an error result. 1 MiB by default.
+	// MaxResult is the longest result in bytes of JSON; a longer one is refused. DefaultMaxResult by default.
 	MaxResult int
 	// MinBackOff and MaxBackOff bound the time between two attempts to open a server, which doubles; 500ms and 30s by
 	// default.
@@ -58,7 +58,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("mcptool config: MaxResult is negative")
 	}
 	if c.MaxResult == 0 {
-		c.MaxResult = 1 << 20
+		c.MaxResult = DefaultMaxResult
 	}
 	if c.Version == "" {
 		c.Version = "dev"
