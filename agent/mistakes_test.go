@@ -163,7 +163,7 @@ func TestParseRefusesTools(t *testing.T) {
 		"header number":    {toolLines + http + ", headers: {X-A: 1}}\n", "f.yaml:5: agents.demo.tools[0].headers.X-A: must be text, not a number; put it in quotes"},
 		"header lines":     {toolLines + http + `, headers: {X-A: "a\nb"}}` + "\n", "f.yaml:5: agents.demo.tools[0].headers.X-A: must not hold line breaks"},
 		"header ref":       {toolLines + http + ", headers: {X-A: 'Bearer ${my-key}'}}\n", "f.yaml:5: agents.demo.tools[0].headers.X-A: malformed reference"},
-		"expiry of http":   {toolLines + http + ", expiresAfter: 1h}\n", "f.yaml:5: agents.demo.tools[0].expiresAfter: does not belong here: only human tools have it"},
+		"expiry of http":   {toolLines + http + ", expiresAfter: 1h}\n", "f.yaml:5: agents.demo.tools[0].expiresAfter: does not belong here: only tools that ask people have it"},
 		"human url":        {toolLines + "      - {name: a, type: human, url: 'http://h'}\n", "f.yaml:5: agents.demo.tools[0].url: does not belong here: a human tool has none"},
 		"human timeout":    {toolLines + "      - {name: a, type: human, timeout: 1s}\n", "f.yaml:5: agents.demo.tools[0].timeout: does not belong here: a human tool has none"},
 		"human recovery":   {toolLines + "      - {name: a, type: human, recovery: unsafe}\n", "f.yaml:5: agents.demo.tools[0].recovery: does not belong here: a human tool has none"},

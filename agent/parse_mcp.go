@@ -44,7 +44,7 @@ func parseMCPTool(o *object, tool *Tool) {
 	parseRecoveries(o, tool)
 	o.refuseKeys("an mcp server says it itself", "description", "parameters")
 	o.refuseKeys("mcp tools have no status probe", "probe")
-	o.refuseKeys("only human tools have it", "expiresAfter", "onExpiry")
+	parseExpiry(o, tool)
 }
 
 // parseCommand reads the program and its arguments.

@@ -117,11 +117,12 @@ func parseHTTPTool(o *object, tool *Tool) {
 	case tool.Recovery != Reconcile && o.has("probe"):
 		o.bad("probe", "is only used with recovery: reconcile")
 	}
-	o.refuseKeys("only human tools have it", "expiresAfter", "onExpiry")
+	o.refuseKeys("only tools that ask people have it", "expiresAfter", "onExpiry")
 	o.refuseKeys("only mcp tools have it", mcpKeys...)
 }
 
-func parseHumanTool(o *object, tool *Tool) {
+// parseExpiry reads how long the tool's questions wait, and what follows.
+func parseExpiry(o *object, tool *Tool) {
 	tool.ExpiresAfter = o.duration("expiresAfter", 0)
 	expiry := o.choice("onExpiry", "",
 		string(execution.ExpireReject), string(execution.ExpireFail), string(execution.ExpireSuspend))
@@ -132,6 +133,10 @@ func parseHumanTool(o *object, tool *Tool) {
 		expiry = string(execution.ExpireReject)
 	}
 	tool.OnExpiry = execution.OnExpiry(expiry)
+}
+
+func parseHumanTool(o *object, tool *Tool) {
+	parseExpiry(o, tool)
 	if tool.Parameters != nil && !declaresQuestion(tool.Parameters) {
 		o.bad("parameters", "of a human tool must declare the property question, which is what the person reads")
 	}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -69,10 +68,10 @@ func (s *Server) Kill() {
 }
 
 // Pause stops the process with SIGSTOP until Resume.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() { s.signal(stop) }
 
 // Resume goes on after Pause.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+func (s *Server) Resume() { s.signal(goOn) }
 
 func (s *Server) signal(sig os.Signal) {
 	s.mu.Lock()

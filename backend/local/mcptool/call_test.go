@@ -66,7 +66,7 @@ func TestTheServersNoIsAnErrorResult(t *testing.T) {
 			t.Parallel()
 			set := newSet(t, newServers(t, mcptool.Config{}), declared)
 			for name, want := range map[string]string{
-				"s_fail": "no such city", "s_protocol": "went wrong inside", "s_elicit": "elicitation",
+				"s_fail": "no such city", "s_protocol": "went wrong inside",
 			} {
 				result, err := call(t, t.Context(), set, name, `{}`)
 				require.NoError(t, err, name)
@@ -207,7 +207,7 @@ func TestAllow(t *testing.T) {
 	set = newSet(t, servers, declared)
 	_, err = set.Tools(t.Context())
 	failed(t, err, "permanent", "mcp_unknown_tool")
-	require.ErrorContains(t, err, "the MCP server of s has no tool ecko; it has block, both, die, echo,")
+	require.ErrorContains(t, err, "the MCP server of s has no tool ecko; it has ask, block, both, die, echo,")
 
 	set = newSet(t, newServers(t, mcptool.Config{}), declared) // first used by a call
 	result, err := call(t, t.Context(), set, "s_echo", `{}`)

@@ -21,8 +21,18 @@
 //	ended after the call was sent
 //
 // Each call carries the effect id in its _meta under EffectIDKey and its progress token. A call whose context ends tells
-// the server with the protocol's notice of it and returns at once. The client declares no capability: servers cannot ask for
-// elicitation, sampling or roots.
+// the server with the protocol's notice of it and returns at once.
+//
+// Servers may ask people for forms, and nothing else: not by URL, and not for sampling or roots, which are refused. A
+// question parks the execution. A server that asks in the middle of a call hears that nobody answered ("cancel"), the
+// call's outcome is dropped, and the call is sent again with the person's answer at hand for when the server asks the same
+// again; a result that needs input (input_required, from 2026-07-28) is sent again with the answers and the server's state.
+// Either way a tool that asks runs again from its beginning: what it does before it asks, it does more than once. What was
+// asked and answered travels as the question's state. The effect id of a call that brings n answers ends with "#n".
+//
+// A question in the middle of a call does not say which call it belongs to. Beside other calls on the session it is held
+// until those have ended, and the tool that asked has a session of its own for each call from then on. Two calls that ask
+// at once before that is known have an unclear end: transient for read_only and idempotent, an unknown outcome for unsafe.
 //
 // A started server gets the variables of its declaration and of inheritedVariables, never the program's others, which
 // hold its secrets. What it writes on standard error is logged at debug, bounded. Header values, variables, commands and

@@ -2,7 +2,9 @@ package mcptool_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +73,8 @@ func TestCloseEndsWhatWasStarted(t *testing.T) {
 		require.Error(t, <-done)
 		pid, err := strconv.Atoi(lines(t, log)[0])
 		require.NoError(t, err)
-		require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
+		process, err := os.FindProcess(pid)
+		require.True(t, err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone))
 		_, err = set.Tools(t.Context())
 		if mode == "deaf" {
 			failed(t, err, local.Transient, "mcp_unavailable")

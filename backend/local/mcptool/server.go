@@ -15,6 +15,7 @@ import (
 var (
 	errClosed    = errors.New("the program is stopping")
 	errSlowStart = errors.New("it is still being opened")
+	errEnded     = errors.New("the session with it has just ended")
 	errNoStart   = errors.New("it did not start or answer in time")
 	errNoList    = errors.New("it did not give its list of tools in time")
 )
@@ -39,6 +40,12 @@ type server struct {
 	last     error                 // guarded by mu; why the last attempt failed
 	legacy   bool                  // guarded by mu; the next attempt begins with the older handshake
 	live     map[*session]struct{} // guarded by mu; also those that are retired
+
+	askers       map[string]bool // guarded by mu; tools that are known to ask questions
+	spare        []*session      // guarded by mu; sessions for one call at a time that nobody uses
+	alone        int             // guarded by mu; sessions for one call at a time, in all
+	openingAlone int             // guarded by mu; those of them that are being opened
+	freed        chan struct{}   // guarded by mu; closed when there may be one for the next call; nil: nobody waits
 }
 
 func newServer(cfg Config, at address, name string) *server {
@@ -80,12 +87,21 @@ func (s *server) take() (*session, <-chan struct{}, error) {
 	case s.opening != nil:
 		return nil, s.opening, nil
 	case wait > 0:
-		return nil, nil, &local.Error{
-			Kind: local.Transient, Code: "mcp_unavailable", Message: s.says(s.last), RetryAfter: wait, Err: s.last,
-		}
+		return nil, nil, s.notYet(wait)
 	}
 	s.begin()
 	return nil, s.opening, nil
+}
+
+// notYet is the error while nothing is tried. s.mu is held.
+func (s *server) notYet(wait time.Duration) error {
+	reason := s.last
+	if reason == nil {
+		reason = errEnded
+	}
+	return &local.Error{
+		Kind: local.Transient, Code: "mcp_unavailable", Message: s.says(reason), RetryAfter: wait, Err: reason,
+	}
 }
 
 // begin opens a session in the background. s.mu is held.
@@ -189,7 +205,7 @@ func (s *server) changed(of *session) {
 	of.notices.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current == of && !s.closed {
+	if (s.current == of || of.alone) && !s.closed {
 		s.relist(of)
 	}
 }
@@ -203,7 +219,7 @@ func (s *server) relist(of *session) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch {
-		case s.current != of:
+		case s.current != of && !of.alone:
 		case err != nil:
 			s.cfg.Logger.Warn("the changed tools of an MCP server cannot be listed", "tool", s.name, "error", err)
 		default:
@@ -234,6 +250,10 @@ func (s *server) release(used *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	used.users--
+	if used.alone && used.users == 0 {
+		s.giveBack(used)
+		return
+	}
 	if used.retired && used.users == 0 && !s.closed {
 		s.work.Go(used.close)
 	}
@@ -246,6 +266,16 @@ func (s *server) retire(old *session) {
 	old.retired = true
 	if s.current == old {
 		s.current = nil
+	}
+}
+
+// crowded retires a session on which a question was asked beside other calls. It is sound: the next one may be opened at once.
+func (s *server) crowded(old *session) {
+	s.retire(old)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures == 0 {
+		s.notUntil = time.Time{}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -69,6 +70,7 @@ func appendLine(path, line string) {
 
 // fake is an MCP server whose tools do what the tests need.
 type fake struct {
+	mode     string
 	server   *mcp.Server
 	calls    sync.Map // tool name → *atomic.Int32
 	canceled chan struct{}
@@ -78,11 +80,14 @@ type fake struct {
 }
 
 func newFake(mode string) *fake {
-	f := &fake{canceled: make(chan struct{}, 100), entered: make(chan struct{}, 100), release: make(chan struct{})}
+	f := &fake{mode: mode, canceled: make(chan struct{}, 100), entered: make(chan struct{}, 100), release: make(chan struct{})}
 	f.server = mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, nil)
 	f.hung.Store(mode == "hung")
 	f.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "server/discover" && mode == "legacy" {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
+			}
 			if method == "tools/list" && f.hung.Load() {
 				select {
 				case <-ctx.Done():
@@ -109,6 +114,7 @@ func newFake(mode string) *fake {
 	})
 	f.addResults()
 	f.addBehaviors()
+	f.addQuestions()
 	return f
 }
 
@@ -176,13 +182,6 @@ func (f *fake) addBehaviors() {
 		os.Exit(9)
 		return nil, nil
 	})
-	f.add("elicit", nil, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		answer, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "who?"})
-		if err != nil {
-			return nil, err
-		}
-		return text(answer.Action), nil
-	})
 	f.add("grow", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		f.add("grown", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("grown"), nil })
 		return text("ok"), nil
@@ -211,7 +210,8 @@ func (f *fake) count(name string) int {
 }
 
 func (f *fake) handler() http.Handler {
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.server }, nil)
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.server },
+		&mcp.StreamableHTTPOptions{Stateless: f.mode == "stateless"})
 }
 
 // http serves f until the test ends, through around when it is not nil.

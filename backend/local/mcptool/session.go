@@ -32,8 +32,11 @@ type session struct {
 	tokens   atomic.Int64
 	watchers sync.Map // progress token → func(*mcp.ProgressNotificationParams)
 
+	floor floor
+
 	users   int  // guarded by the server's mu
 	retired bool // guarded by the server's mu
+	alone   bool // guarded by the server's mu; it serves one call at a time
 }
 
 func (s *session) alive() bool {
@@ -79,7 +82,11 @@ func (s *server) connect(legacy bool) (*session, error) {
 	}
 	made.end = sync.OnceFunc(end)
 	client := mcp.NewClient(&mcp.Implementation{Name: "pawl", Version: s.cfg.Version}, &mcp.ClientOptions{
-		Capabilities:           &mcp.ClientCapabilities{}, // nothing that a server could ask for
+		// Servers may ask people, by forms, and nothing else.
+		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
+		ElicitationHandler: func(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return made.floor.ask(ctx, request.Params, func() { s.crowded(made) }, s.learn)
+		},
 		MultiRoundTrip:         &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.changed(made) }, //nolint:contextcheck // the list is read after the notice
 		ProgressNotificationHandler: func(_ context.Context, request *mcp.ProgressNotificationClientRequest) {

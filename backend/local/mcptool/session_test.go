@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -71,7 +70,9 @@ func TestCaseB5_AServerKilledInACallLeavesItsOutcomeToTheRecoveryClass(t *testin
 			require.Eventually(t, func() bool { return len(lines(t, log)) == 1 }, soon, 5*time.Millisecond)
 			pid, err := strconv.Atoi(lines(t, log)[0])
 			require.NoError(t, err)
-			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+			process, err := os.FindProcess(pid)
+			require.NoError(t, err)
+			require.NoError(t, process.Kill())
 			failed(t, <-done, afterSend(recovery), "tool_connection_lost")
 			require.Len(t, lines(t, log), 1, "nobody sends it again")
 			again(t, set)

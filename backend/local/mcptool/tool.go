@@ -30,12 +30,23 @@ type Tool struct {
 // Spec is the tool as the loop and the model see it.
 func (t *Tool) Spec() local.ToolSpec { return t.spec }
 
-// Call sends the call and makes an answer of what comes back, as the package's table says.
+// Call sends the call and makes an answer of what comes back, as the package's table says. When the server needs to know
+// something, the answer is a question, and the call with its reply goes on where the server asked.
 func (t *Tool) Call(ctx context.Context, call local.Invocation, sink local.Sink) (local.Answer, error) {
+	talk, err := resumed(call.Reply)
+	if err != nil {
+		return local.Answer{}, &local.Error{
+			Kind: local.Permanent, Code: "mcp_question_state", Message: fmt.Sprintf("tool %s: %v", t.spec.Name, err), Err: err,
+		}
+	}
+	responses, question, err := talk.ready()
+	if err != nil || question != nil {
+		return t.ask(call.Call, talk, question, err), nil
+	}
 	if ctx.Err() != nil {
 		return t.unsent(ctx)
 	}
-	used, err := t.set.server.acquire(ctx)
+	used, err := t.session(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return t.unsent(ctx)
@@ -47,13 +58,50 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, sink local.Sink)
 		t.set.server.release(used)
 		return local.Answer{Result: refusal}, nil
 	}
+	return t.carryOut(ctx, used, name, call, talk, responses, sink)
+}
+
+// session is one that may be used for a call of the tool.
+func (t *Tool) session(ctx context.Context) (*session, error) {
+	if t.own != "" && t.set.server.asksQuestions(t.own) {
+		return t.set.server.acquireAlone(ctx)
+	}
+	return t.set.server.acquire(ctx)
+}
+
+// carryOut sends the call on a session and releases it.
+func (t *Tool) carryOut(
+	ctx context.Context, used *session, name string, call local.Invocation, talk *talk, responses mcp.InputResponseMap, sink local.Sink,
+) (local.Answer, error) {
 	ctx, sent := withTrip(ctx)
-	result, err := t.send(ctx, used, name, call, sink)
-	if err != nil {
+	in := used.floor.enter(name, talk)
+	result, err := t.send(ctx, used, in, call, responses, sink)
+	question, why, lost := used.floor.asked(in)
+	switch {
+	case question != nil:
+		used.answered.Store(true)
+		talk.Open, talk.Round = question.key(), nil
+		return t.ask(call.Call, talk, question.prompt(why), nil), nil
+	case lost:
+		return local.Answer{}, &local.Error{
+			Kind: t.afterSend(), Code: "mcp_question_unclear", Message: fmt.Sprintf("tool %s: %v", t.spec.Name, errUnclear), Err: errUnclear,
+		}
+	case err != nil:
 		return t.failure(ctx, used, sent, call.Call, err)
 	}
 	used.answered.Store(true)
-	return local.Answer{Result: t.result(call.Call, result)}, nil
+	if !result.NeedsInput() {
+		return local.Answer{Result: t.result(call.Call, result)}, nil
+	}
+	if len(result.InputRequests) == 0 {
+		return local.Answer{}, &local.Error{
+			Kind: local.Transient, Code: "tool_unavailable", Message: fmt.Sprintf("tool %s: its MCP server is busy", t.spec.Name),
+		}
+	}
+	if err := talk.begin(result); err != nil {
+		return t.ask(call.Call, talk, nil, err), nil
+	}
+	return t.ask(call.Call, talk, talk.Round.next().prompt(""), nil), nil
 }
 
 // unsent is a call whose context ended before anything was sent.
@@ -84,19 +132,13 @@ func (t *Tool) name(call execution.ToolCall) (string, *execution.ToolResult) {
 	return "", &result
 }
 
-// send sends the call and waits for its result or ctx's end, also when the SDK is stuck in a write. It releases used.
-func (t *Tool) send(ctx context.Context, used *session, name string, call local.Invocation, sink local.Sink) (*mcp.CallToolResult, error) {
-	arguments := call.Call.Arguments
-	if len(arguments) == 0 {
-		arguments = json.RawMessage(`{}`)
-	}
-	params := &mcp.CallToolParams{Name: name, Arguments: arguments, Meta: mcp.Meta{EffectIDKey: call.EffectID}}
-	token, stop := used.follow(func(p *mcp.ProgressNotificationParams) {
-		if sink != nil {
-			sink.Frame(progressFrame(call.Call.CallID, p))
-		}
-	})
-	params.SetProgressToken(token)
+// send sends the call and waits for its result or ctx's end, also when the SDK is stuck in a write, or until the call is of
+// no use because the server asked. It releases used.
+func (t *Tool) send(
+	ctx context.Context, used *session, in *flight, call local.Invocation, responses mcp.InputResponseMap, sink local.Sink,
+) (*mcp.CallToolResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	params, stop := t.params(used, in, call, responses, sink)
 	type answer struct {
 		result *mcp.CallToolResult
 		err    error
@@ -104,23 +146,56 @@ func (t *Tool) send(ctx context.Context, used *session, name string, call local.
 	answered := make(chan answer, 1)
 	done := make(chan struct{})
 	go func() {
+		defer cancel()
 		defer t.set.server.release(used)
 		defer close(done)
+		defer func() { t.set.server.learn(used.floor.leave(in)) }()
 		result, err := used.client.CallTool(ctx, params)
 		answered <- answer{result, err}
 	}()
 	defer stop()
-	select {
-	case got := <-answered:
-		return got.result, got.err
-	case <-ctx.Done():
-		time.AfterFunc(stuck, func() {
-			select {
-			case <-done:
-			default:
-				t.set.server.giveUp(used)
-			}
-		})
-		return nil, ctx.Err()
+	asked := in.stop
+	var patience <-chan time.Time
+	for {
+		select {
+		case got := <-answered:
+			return got.result, got.err
+		case <-asked: // it has a moment to end by itself
+			asked, patience = nil, time.After(stuck)
+		case <-patience:
+			cancel() // which tells the server
+		case <-ctx.Done():
+			time.AfterFunc(stuck, func() {
+				select {
+				case <-done:
+				default:
+					t.set.server.giveUp(used)
+				}
+			})
+			return nil, ctx.Err()
+		}
 	}
+}
+
+// params are the call as it is sent; stop ends the following of its progress.
+func (t *Tool) params(
+	used *session, in *flight, call local.Invocation, responses mcp.InputResponseMap, sink local.Sink,
+) (params *mcp.CallToolParams, stop func()) {
+	arguments := call.Call.Arguments
+	if len(arguments) == 0 {
+		arguments = json.RawMessage(`{}`)
+	}
+	params = &mcp.CallToolParams{
+		Name: in.tool, Arguments: arguments, Meta: mcp.Meta{EffectIDKey: in.talk.effectID(call.EffectID)}, InputResponses: responses,
+	}
+	if in.talk.Round != nil {
+		params.RequestState = in.talk.Round.State
+	}
+	token, stop := used.follow(func(p *mcp.ProgressNotificationParams) {
+		if sink != nil {
+			sink.Frame(progressFrame(call.Call.CallID, p))
+		}
+	})
+	params.SetProgressToken(token)
+	return params, stop
 }
