@@ -22,7 +22,7 @@ func (d *Durable) claim(ctx context.Context, task execution.Task) (*holder, erro
 	known := d.histories.get(task.Execution)
 	claimed, err := d.cfg.Store.Claim(claimCtx, journal.ClaimRequest{
 		Execution: task.Execution, Step: &step, Worker: d.worker, Nonce: try.nonce, TTL: d.cfg.ClaimTTL,
-		MaxReclaims: d.cfg.MaxReclaims, KnownMessages: known.known(),
+		MaxReclaims: d.cfg.MaxReclaims, KnownMessages: known.known(), History: d.cfg.NodesPerTask > 1,
 	})
 	if err != nil {
 		return nil, d.notClaimed(ctx, task, try, err)

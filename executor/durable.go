@@ -57,9 +57,10 @@ type Config struct {
 	MaxReclaims int
 	// DrainTimeout is how long Drain lets nodes finish before it cancels them. Default 30s.
 	DrainTimeout time.Duration
-	// NodesPerTask is how many nodes may run under one claim, 1 to 64, each committed by itself. Default 1. More of them
-	// save the queue's part of a step. A task ends earlier at a wait, a retry, a drain, a cancel and the end, and 100 ms
-	// after its claim, so that executions with many quick nodes leave time to the others.
+	// NodesPerTask is how many nodes may run under one claim, 1 to 64. Default 1, each committed by itself. More of them save
+	// the queue's part of a step, and boundaries behind which a node only computes are written with the next one. A task ends
+	// earlier at a wait, a retry, a drain, a cancel and the end, and 100 ms after its claim, so that executions with many
+	// quick nodes leave time to the others.
 	NodesPerTask int
 	// Hook is asked at every boundary. Default DirectExecutor.
 	Hook Executor

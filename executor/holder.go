@@ -24,6 +24,7 @@ type holder struct {
 
 	// Of the goroutine that runs the nodes.
 	position position
+	chain    []link   // boundaries behind which the position is already and that are not written yet, oldest first
 	nodes    int      // that have begun
 	frames   *frames  // of the node
 	current  *history // the conversation's, as it stands; nil: not known
@@ -36,6 +37,8 @@ type holder struct {
 	renewal   renewal           // guarded by mu
 	// written are the ledger entries that were recorded under the claim, as they are stored.
 	written map[execution.CallID]journal.LedgerEntry // guarded by mu
+	// logged counts the events that came with them since the position was last taken.
+	logged int // guarded by mu
 }
 
 func newHolder(ctx context.Context, d *Durable, claimed journal.Claimed, known *history, sent time.Time) *holder {
@@ -79,7 +82,9 @@ func (h *holder) run(ctx context.Context) error {
 
 // step works on one node. It returns true when the claim was kept for the next one.
 func (h *holder) step(ctx, node context.Context) (kept bool, err error) {
-	faultpoint.Hit("claimed:" + h.position.node)
+	if faultpoint.Enabled {
+		faultpoint.Hit("claimed:" + h.position.node)
+	}
 	h.nodes++
 	h.frames = newFrames(ctx, h.claimed.Execution.ID, h.position.step, h.durable.cfg.Store)
 	m, err := h.prepare(node)
@@ -198,6 +203,8 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 	case err == nil:
 	case errors.As(err, &suspended):
 		back.suspension = &execution.Suspension{Reason: execution.ReasonPolicy, Detail: suspended.reason}
+	case errors.Is(err, errAhead): // the node runs again once its boundary is written
+		return h.flush(ctx)
 	case errors.Is(err, ErrUserCancel), errors.Is(err, ErrTrustEnded), errors.Is(err, ErrDrained), unavailable(err):
 	case errors.Is(err, errDefinition), errors.Is(err, ErrCheckpoint), errors.Is(err, ErrUnknownNode):
 		back.suspension = &execution.Suspension{Reason: execution.ReasonUnknownDefinition, Detail: err.Error()}

@@ -20,7 +20,10 @@ func (h *holder) Sure(ctx context.Context) error {
 	if h.trust.ended() {
 		h.end(ErrTrustEnded)
 	}
-	return context.Cause(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return h.ahead()
 }
 
 // Generate implements environment.
@@ -92,6 +95,9 @@ func (h *holder) Receive(ctx context.Context, r receipt) (execution.ToolResult, 
 }
 
 func (h *holder) record(ctx context.Context, until time.Time, record journal.Record) (journal.Recorded, error) {
+	if err := h.ahead(); err != nil {
+		return journal.Recorded{}, err
+	}
 	record.Hold = h.hold()
 	var recorded journal.Recorded
 	err := repeat(context.WithoutCancel(ctx), until, func(ctx context.Context) (err error) {
@@ -101,7 +107,7 @@ func (h *holder) record(ctx context.Context, until time.Time, record journal.Rec
 	if err != nil {
 		return recorded, fmt.Errorf("record %s %v of %s: %w", record.State, record.Calls, record.Execution, err)
 	}
-	h.wrote(recorded.Entries)
+	h.wrote(recorded.Entries, len(record.Events))
 	if recorded.CancelRequested {
 		h.end(ErrUserCancel)
 	}

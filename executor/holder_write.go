@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/execution"
-	"github.com/pawl-run/pawl/internal/faultpoint"
 	"github.com/pawl-run/pawl/journal"
 )
 
-// commit asks the hook and writes the step. It is repeated with the very same arguments until the store has answered. It
-// returns true when the claim goes on with the next node.
+// commit asks the hook and writes the step, behind those that wait to be written, or lets it wait itself. It returns true
+// when the claim goes on with the next node.
 func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, _ error) {
 	checkpoint := h.named(NewCheckpoint(m.step+1, a.node, a.state)).WithStreamCursor(h.position.sequence)
 	decision, err := consult(ctx, h.durable.cfg.Hook, checkpoint)
@@ -26,34 +25,22 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 			Reason: execution.ReasonPolicy, Detail: reason,
 		}}
 	}
-	commit, err := h.commitOf(m, a, checkpoint)
-	if err != nil {
-		return false, err
+	l := link{machine: m, node: a.node, before: h.position}
+	if l.commit, err = h.commitOf(m, a, checkpoint); err != nil {
+		_, failed := h.flush(ctx)
+		return false, errors.Join(err, failed)
 	}
-	ledger, whole := h.ledgerAfter(&commit)
-	if whole && h.mayKeep(&commit) {
-		commit.Keep = h.durable.cfg.ClaimTTL
+	var whole bool
+	if l.ledger, whole = h.ledgerAfter(&l.commit); whole && h.mayKeep(&l.commit) {
+		l.commit.Keep = h.durable.cfg.ClaimTTL
 	}
-	faultpoint.Hit("before_commit:" + string(a.node))
-	sent := time.Now() // of the first try: a later one may only repeat its answer
-	committed, enqueued, err := h.write(ctx, commit)
-	switch {
-	case errors.Is(err, journal.ErrFenced):
-		h.superseded(ctx)
-		return false, nil
-	case errors.Is(err, journal.ErrLimit) && a.node != RunFailed:
-		return h.commit(ctx, m, m.fail(execution.CodeEventLimitExceeded, "the execution's log is full"))
-	case err != nil:
-		return false, fmt.Errorf("commit step %d of %s: %w", commit.Step+1, commit.Execution, err)
+	if h.mayWait(&l, &a.state) {
+		h.wait(l)
+		return true, nil
 	}
-	faultpoint.Hit("after_commit:" + string(a.node))
-	h.committed(ctx, &commit, committed, enqueued)
-	if !committed.Kept {
-		return false, nil
-	}
-	h.trust.extend(sent, commit.Keep)
-	h.moveOn(&commit, committed, ledger)
-	return true, nil
+	chain := append(h.chain, l)
+	h.chain = nil
+	return h.writeAll(ctx, chain)
 }
 
 // write is one commit, as often as it takes. A commit that goes on takes the task of the next step along; enqueued is that
@@ -82,12 +69,12 @@ func (h *holder) write(ctx context.Context, commit journal.Commit) (
 // along. Only a command that takes the execution from this claim could have raised the wake number meanwhile.
 func (h *holder) nextTask(commit *journal.Commit) *execution.Task {
 	if h.durable.cfg.Pipeline == nil || commit.Then.Kind != journal.ThenContinue || commit.Keep > 0 || h.node.Err() != nil ||
-		faultpoint.Armed("after_commit:"+commit.Node) {
+		diesBehind(commit.Node) {
 		return nil
 	}
 	row := &h.claimed.Execution
 	return &execution.Task{
-		Execution: commit.Execution, Step: commit.Step + 1, Wake: row.Wake + 1, Queue: journal.TaskQueue(row.Queue, true, false),
+		Execution: commit.Execution, Step: commit.Reaches(), Wake: row.Wake + 1, Queue: journal.TaskQueue(row.Queue, true, false),
 	}
 }
 
@@ -101,7 +88,7 @@ func (h *holder) committed(ctx context.Context, commit *journal.Commit, committe
 	if committed.State.Terminal() {
 		h.durable.histories.drop(commit.Execution)
 	} else {
-		h.grow(committed.Step, commit.Messages)
+		h.grow(committed.Step, commit.AllMessages())
 	}
 	tasks := committed.Tasks
 	if enqueued != nil {
@@ -131,8 +118,12 @@ func (h *holder) commitOf(m *machine, a advance, checkpoint Checkpoint) (journal
 	}, nil
 }
 
-// release hands the claim back. No reclaim is counted, and a recorded cancel or pause takes effect.
+// release hands the claim back, behind what waits to be written. No reclaim is counted, and a recorded cancel or pause
+// takes effect.
 func (h *holder) release(ctx context.Context, back handBack, usage execution.Usage) error {
+	if kept, err := h.flush(ctx); !kept {
+		return err
+	}
 	h.stop() // no renewal may follow
 	release := journal.Release{
 		Hold: h.hold(), Retry: back.retry, Suspension: back.suspension, Unsent: back.unsent, Usage: &usage,

@@ -34,7 +34,14 @@ func positionOf(claimed *journal.Claimed) position {
 	}
 }
 
-// moveOn is the position after a commit that kept the claim.
+// sequence is that of the last event: the position's and the events that came with ledger entries since.
+func (h *holder) sequence() execution.Sequence {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.position.sequence + execution.Sequence(h.logged)
+}
+
+// moveOn is the position after a commit that kept the claim, or that waits to be written.
 func (h *holder) moveOn(commit *journal.Commit, committed journal.Committed, ledger []journal.LedgerEntry) {
 	h.position = position{
 		step: committed.Step, node: commit.Node, usage: commit.Usage, sequence: committed.Sequence,
@@ -43,6 +50,9 @@ func (h *holder) moveOn(commit *journal.Commit, committed journal.Committed, led
 			return slices.Contains(commit.Consumed, entry.RequestID)
 		}),
 	}
+	h.mu.Lock()
+	h.logged = 0
+	h.mu.Unlock()
 }
 
 // mayKeep decides whether the claim is kept for one more node. Steps that were reclaimed before run alone in a queue of
@@ -87,10 +97,11 @@ func (h *holder) ledgerAfter(commit *journal.Commit) ([]journal.LedgerEntry, boo
 	return ledger, true
 }
 
-// wrote remembers ledger entries as they are stored.
-func (h *holder) wrote(entries []journal.LedgerEntry) {
+// wrote remembers ledger entries as they are stored, and counts the events that came with them.
+func (h *holder) wrote(entries []journal.LedgerEntry, events int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.logged += events
 	if h.written == nil {
 		h.written = map[execution.CallID]journal.LedgerEntry{}
 	}

@@ -101,7 +101,7 @@ type Work struct {
 	ClaimTTL     time.Duration `envconfig:"PAWL_CLAIM_TTL" default:"15s" desc:"how long a claim lasts without being renewed; at least 1s"`
 	DrainTimeout time.Duration `envconfig:"PAWL_DRAIN_TIMEOUT" default:"30s" desc:"how long a stopping worker waits for the steps it runs"`
 	MaxReclaims  int           `envconfig:"PAWL_MAX_RECLAIMS" default:"5" desc:"reclaims of one step before its execution is suspended, quarantined"`
-	NodesPerTask int           `envconfig:"PAWL_NODES_PER_TASK" default:"1" desc:"the most nodes that one task runs, 1 to 64, each committed by itself"`
+	NodesPerTask int           `envconfig:"PAWL_NODES_PER_TASK" default:"1" desc:"the most nodes that one task runs, 1 to 64; each has its checkpoint"`
 	Queues       []string      `envconfig:"PAWL_WORKER_QUEUES" desc:"the queues to serve, by comma, such as high,default,suspect (each with its -new queue); all when empty"`
 }
 
