@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/internal/redistest"
+)
+
+// A step of an execution alone is four round trips when the first queue that is looked at has its task: dequeue, claim,
+// commit with the enqueue of the next one, and done. Each receipt is one more.
+func TestRoundTripsOfAWholeStepAreExact(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	const turns, steps = 5, 5*5 + 5
+	l, err := prepare(Spec{
+		Kind: pawl, URL: redistest.Start(t).URL(), Concurrency: 8, NodesPerTask: 1, Agent: toolAgent, Turns: turns,
+		ResultBytes: 1024, Detailed: true,
+	})
+	require.NoError(t, err)
+	seen := &wire{}
+	l.rdb.AddHook(seen)
+	require.NoError(t, l.serve())
+	require.NoError(t, l.begin(ctx))
+	t.Cleanup(func() { require.NoError(t, l.Close(context.Background())) })
+
+	// run runs an execution to the end of its last task.
+	run := func() (trips, commands map[string]int) {
+		trips, commands = map[string]int{}, map[string]int{}
+		id, err := l.submit(ctx, toolAgent)
+		require.NoError(t, err)
+		require.NoError(t, l.awaitEnd(ctx, id))
+		require.NoError(t, poll(ctx, time.Millisecond, func() (bool, error) {
+			l.countTrips(seen.take(), trips, commands)
+			return commands["asynq done"] >= steps, nil
+		}))
+		return trips, commands
+	}
+	run() // scripts and definition are there
+	trips, commands := run()
+	require.LessOrEqual(t, trips["asynq done"], steps)
+	trips["asynq done"] = commands["asynq done"] // the end of a step that is late travels with that of the next one
+	require.Equal(t, map[string]int{
+		"asynq dequeue": steps, "claim": steps, "commit": steps, "asynq done": steps, "record": turns,
+		"submit": 1, "asynq task": 1, // the submission and its task
+	}, trips)
+}
+
+// countTrips counts round trips, and their commands, by what the first command is for. It leaves out those that are no
+// step's: the greeting of connections, frames, waiting for wake-ups of other processes, and what Asynq does by the clock.
+func (l *pawlLoad) countTrips(seen [][]command, trips, commands map[string]int) {
+	beside := []string{
+		"hello", "client", "ping", "subscribe", "publish", "blpop", "unlink", // the last one takes old wake-ups before blpop
+		"set", "sadd", "srem", "zadd", "zrem", "zrangebyscore", "del", "asynq forward", "script on lease",
+		"hmget", "info", // requests of claims and the memory, which are looked at by the clock
+		"", // a script that was not sent before: no step's
+	}
+	scripts := l.meter.scriptNames()
+	for _, trip := range seen {
+		name, key := trip[0][0], trip[0][len(trip[0])-1]
+		switch {
+		case strings.Contains(key, "}:t:"):
+			name = "asynq task"
+		case strings.EqualFold(name, "evalsha"), strings.EqualFold(name, "eval"):
+			name = strings.TrimSuffix(scripts[trip[0][1]], " and enqueue")
+		}
+		if !slices.Contains(beside, name) {
+			trips[name]++
+			commands[name] += len(trip)
+		}
+	}
+}
