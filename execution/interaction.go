@@ -64,6 +64,13 @@ type Input struct {
 	Text      string     `json:"text,omitempty"`
 	RequestID RequestID  `json:"requestId,omitempty"`
 	Decisions []Decision `json:"decisions,omitempty"`
+	// Content answers an elicitation that has a schema, in place of Text; Declined refuses to answer.
+	Content  json.RawMessage `json:"content,omitempty"`
+	Declined bool            `json:"declined,omitempty"`
+	// CallID, Result and IsError are a tool_result. Its RequestID may be empty: the call says which interaction is meant.
+	CallID  CallID          `json:"callId,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	IsError bool            `json:"isError,omitempty"`
 }
 
 // DecisionKind is what a person decided about a call.
@@ -81,6 +88,10 @@ const (
 type Decision struct {
 	CallID   CallID          `json:"callId"`
 	Decision DecisionKind    `json:"decision"`
-	Answer   json.RawMessage `json:"answer,omitempty"`
-	Reason   string          `json:"reason,omitempty"`
+	Answer   json.RawMessage `json:"answer,omitempty"` // of an answer: any JSON
+	Reason   string          `json:"reason,omitempty"` // of a rejection
+	// Arguments replace the call's; of an edit. A JSON object.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// ArgumentsHash repeats that of the call which was decided about; not compared when it is empty.
+	ArgumentsHash string `json:"argumentsHash,omitempty"`
 }

@@ -86,6 +86,8 @@ type ToolResult struct {
 	Content   json.RawMessage `json:"content"` // any JSON; a text result is a JSON string
 	IsError   bool            `json:"isError,omitempty"`
 	ErrorKind ToolErrorKind   `json:"errorKind,omitempty"`
+	// Arguments are those that a person put in place of the call's own, and that the tool was called with.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Blob names the whole result when Content is only its head and tail.
 	Blob *BlobRef `json:"blob,omitempty"`
 }

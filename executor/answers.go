@@ -12,39 +12,82 @@ import (
 const inputExpired execution.InputType = "expired"
 
 // takeAnswers turns the reply to the open interaction into receipts, and approved calls into outstanding ones. It returns
-// false when there is no reply yet.
+// false when there is no reply yet. Calls that the reply does not speak of go on asking.
 func (m *machine) takeAnswers(ctx context.Context, entries map[execution.CallID]entry) (bool, error) {
 	open := m.state.Batch.Asked
 	input, found, err := m.reply(open.RequestID)
 	if err != nil || !found {
 		return false, err
 	}
-	decisions := map[execution.CallID]execution.Decision{}
-	for _, decision := range input.Decisions {
-		decisions[decision.CallID] = decision
-	}
+	expired := m.expired(open.Calls)
 	for _, id := range open.Calls {
 		status := m.state.Batch.call(id)
 		if status == nil || status.Status != CallAsking || status.Question == nil {
 			continue
 		}
 		if _, done := m.received[id]; done { // its receipt was written before a crash
-			status.Status, status.Question = CallReturned, nil
+			status.returned()
 			continue
 		}
-		result, decided := resolve(entries[id].intent.Call, status.Question, input, decisions[id])
-		switch {
-		case !decided: // a partial reply: the call is asked about again
-		case result == nil:
-			status.Status, status.Question = CallOutstanding, nil
-		default:
-			if err := m.receive(ctx, entries[id].intent.Call, *result); err != nil {
-				return false, err
-			}
+		said := said{question: status.Question, input: input, expired: expired[id]}
+		if err := m.takeAnswer(ctx, status, entries, said.about(entries[id].intent.Call)); err != nil {
+			return false, err
 		}
 	}
 	m.state.Batch.Asked, m.state.Status = nil, StatusRunning
 	return true, nil
+}
+
+// takeAnswer carries out what a reply means for one call.
+func (m *machine) takeAnswer(
+	ctx context.Context, status *BatchCall, entries map[execution.CallID]entry, resolution resolution,
+) error {
+	switch {
+	case resolution.result != nil:
+		return m.receive(ctx, entries[status.CallID].intent.Call, *resolution.result)
+	case resolution.arguments != nil:
+		return m.edit(status, entries, resolution.arguments)
+	case resolution.run:
+		status.Approved = argumentsHash(entries[status.CallID].intent.Call.Arguments)
+		status.run(resolution.reply)
+	}
+	return nil
+}
+
+// expired says which calls of an interaction have expired when the store says that it has: those whose time is up, or at
+// least those whose time was up first. A batch of an earlier release does not know when: all have.
+func (m *machine) expired(calls []execution.CallID) map[execution.CallID]bool {
+	limit := m.env.NowMs()
+	if first := m.firstExpiry(calls); first > limit {
+		limit = first
+	} else if first == 0 {
+		limit = 0
+	}
+	out := make(map[execution.CallID]bool, len(calls))
+	for _, id := range calls {
+		status := m.state.Batch.call(id)
+		if status == nil || status.Question == nil {
+			continue
+		}
+		at := status.Question.ExpiresAtMs
+		out[id] = limit == 0 || at > 0 && at <= limit
+	}
+	return out
+}
+
+// firstExpiry is when the first of the calls' questions expires; 0: never.
+func (m *machine) firstExpiry(calls []execution.CallID) int64 {
+	var first int64
+	for _, id := range calls {
+		status := m.state.Batch.call(id)
+		if status == nil || status.Question == nil {
+			continue
+		}
+		if at := status.Question.ExpiresAtMs; at > 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	return first
 }
 
 // reply finds the inbox entry of a request.
@@ -60,43 +103,4 @@ func (m *machine) reply(request execution.RequestID) (execution.Input, bool, err
 		return input, true, nil
 	}
 	return execution.Input{}, false, nil
-}
-
-// resolve is what a reply means for one call. A decided call without a result is to be run (again).
-func resolve(call execution.ToolCall, question *Question, input execution.Input, decision execution.Decision) (
-	result *execution.ToolResult, decided bool,
-) {
-	unknown := question.Reason == execution.OutcomeUnknown
-	switch {
-	case input.Type == inputExpired:
-		return refusal(call, unknown, "nobody answered in time"), true
-	case input.Type == execution.ElicitationResponse && question.Kind != execution.Approval:
-		text := execution.TextResult(call, input.Text)
-		return &text, true
-	case decision.Decision == execution.Approve && unknown:
-		return nil, true
-	case decision.Decision == execution.Approve:
-		approved := normalize(call, execution.ToolResult{Content: json.RawMessage(`{"approved":true}`)})
-		return &approved, true
-	case decision.Decision == execution.Answer:
-		answer := normalize(call, execution.ToolResult{Content: decision.Answer})
-		return &answer, true
-	case decision.Decision == execution.Reject:
-		reason := decision.Reason
-		if reason == "" {
-			reason = "a person rejected this call"
-		}
-		return refusal(call, unknown, reason), true
-	default:
-		return nil, false
-	}
-}
-
-func refusal(call execution.ToolCall, unknown bool, reason string) *execution.ToolResult {
-	kind := execution.ToolRejected
-	if unknown {
-		kind, reason = execution.ToolOutcomeUnknown, "the outcome of this call is unknown; treat it as failed: "+reason
-	}
-	result := execution.ErrorResult(call, kind, reason)
-	return &result
 }

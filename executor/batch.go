@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/pawl-run/pawl/execution"
@@ -30,6 +31,13 @@ type BatchCall struct {
 	Name     string           `json:"name"`
 	Status   CallStatus       `json:"status"`
 	Question *Question        `json:"question,omitempty"` // while asking
+	// Approved is the hash of the arguments that a person approved: with these the call is not asked about again, whatever
+	// becomes of the worker that sends it.
+	Approved string `json:"approved,omitempty"`
+	// Edited says that a person changed the arguments.
+	Edited bool `json:"edited,omitempty"`
+	// Reply goes with the call to the tool, which asked and wants the answer back.
+	Reply *Reply `json:"reply,omitempty"`
 }
 
 // Question is what a call asks.
@@ -39,6 +47,24 @@ type Question struct {
 	Prompt         string                    `json:"prompt"`
 	ExpiresAfterMs int64                     `json:"expiresAfterMs,omitempty"`
 	OnExpiry       execution.OnExpiry        `json:"onExpiry,omitempty"`
+	// ExpiresAtMs is set when the question is asked first: asking again does not begin its time anew.
+	ExpiresAtMs int64 `json:"expiresAtMs,omitempty"`
+	// Gate says that the call has not been sent: to approve is to send it.
+	Gate bool `json:"gate,omitempty"`
+	// Note says why the question is asked again.
+	Note string `json:"note,omitempty"`
+	// Schema is that of the answer's content; Resume sends the answer back to the tool, together with State.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	Resume bool            `json:"resume,omitempty"`
+	State  json.RawMessage `json:"state,omitempty"`
+}
+
+// Reply is a person's answer on its way back to the tool that asked.
+type Reply struct {
+	State    json.RawMessage `json:"state,omitempty"`
+	Text     string          `json:"text,omitempty"`
+	Content  json.RawMessage `json:"content,omitempty"`
+	Declined bool            `json:"declined,omitempty"`
 }
 
 // Asked is the open interaction: its id and the calls it is about.
@@ -67,6 +93,21 @@ func (b *Batch) call(id execution.CallID) *BatchCall {
 		}
 	}
 	return nil
+}
+
+// ask puts a question about the call; a reply to an earlier one is used up.
+func (c *BatchCall) ask(question *Question) {
+	c.Status, c.Question, c.Reply = CallAsking, question, nil
+}
+
+// run makes the call one to be run (again), with the reply, if any, to the tool's question.
+func (c *BatchCall) run(reply *Reply) {
+	c.Status, c.Question, c.Reply = CallOutstanding, nil, reply
+}
+
+// returned notes that the call has its receipt.
+func (c *BatchCall) returned() {
+	c.Status, c.Question, c.Reply, c.Approved = CallReturned, nil, nil, ""
 }
 
 // in lists the calls of a status, in order.
@@ -107,6 +148,10 @@ func (b *Batch) clone() *Batch {
 		if call.Question != nil {
 			question := *call.Question
 			out.Calls[i].Question = &question
+		}
+		if call.Reply != nil {
+			reply := *call.Reply
+			out.Calls[i].Reply = &reply
 		}
 	}
 	if b.Asked != nil {

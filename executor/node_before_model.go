@@ -40,7 +40,7 @@ func (m *machine) modelRequest() local.ModelRequest {
 		Attempt:      int(m.state.Usage.Requests),
 		InvocationID: fmt.Sprintf("%s:%s:%s", m.id, m.state.InvocationID, m.invocation),
 		Instructions: m.definition.Instructions,
-		Messages:     repair(m.messages),
+		Messages:     transcript(m.messages),
 		OutputSchema: m.definition.OutputSchema,
 	}
 	if m.state.Instructions != "" {

@@ -3,8 +3,6 @@ package executor
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
@@ -17,9 +15,13 @@ type pending struct {
 	entry entry
 	tool  local.Tool // nil: the agent has no such tool
 	spec  local.ToolSpec
-	mark  bool // to be marked started before it is sent
-	probe bool // its outcome is unknown and its tool can be asked
-	sent  bool // the tool was called
+	// approved is the hash of the arguments that a person approved, reply what goes to the tool with the call.
+	approved string
+	reply    *Reply
+	mark     bool // to be marked started before it is sent
+	marked   bool // it was
+	probe    bool // its outcome is unknown and its tool can be asked
+	sent     bool // the tool was called
 
 	// What became of it; exactly one is set, none when the step was interrupted.
 	result    *execution.ToolResult
@@ -33,14 +35,15 @@ func (m *machine) afterToolCall(ctx context.Context) (advance, error) {
 	if a, refused := m.refused(); refused { // before a crash
 		return a, nil
 	}
-	calls, err := m.outstanding()
+	calls, err := m.outstanding(ctx)
 	if err != nil {
 		return advance{}, err
 	}
-	if err := m.markStarted(ctx, calls); err != nil {
+	together, sequential := inOrder(calls)
+	if err := m.markStarted(ctx, together...); err != nil {
 		return advance{}, err
 	}
-	if err := m.runCalls(ctx, calls); err != nil {
+	if err := m.runCalls(ctx, together, sequential); err != nil {
 		return advance{back: &handBack{unsent: unsent(calls)}}, err
 	}
 	if ctx.Err() != nil && interrupted(calls) {
@@ -50,8 +53,8 @@ func (m *machine) afterToolCall(ctx context.Context) (advance, error) {
 }
 
 // outstanding sorts out the calls without receipt by the ledger rules: what was started under an earlier fence has an
-// unknown outcome, everything else is sent (again).
-func (m *machine) outstanding() ([]*pending, error) {
+// unknown outcome, what needs an approval and has none asks, everything else is sent (again).
+func (m *machine) outstanding(ctx context.Context) ([]*pending, error) {
 	if m.unread != nil {
 		return nil, m.unread
 	}
@@ -63,23 +66,38 @@ func (m *machine) outstanding() ([]*pending, error) {
 		return nil, err
 	}
 	var out []*pending
-	for _, id := range m.state.Batch.in(CallOutstanding) {
-		if _, done := m.received[id]; done {
-			m.state.Batch.call(id).Status = CallReturned
-			continue
+	blocked := false // a sequential call is asked about: those behind it wait
+	for i := range m.state.Batch.Calls {
+		status := &m.state.Batch.Calls[i]
+		p := m.pendingOf(status, entries[status.CallID])
+		switch {
+		case status.Status == CallAsking:
+			blocked = blocked || p.spec.Sequential
+		case status.Status != CallOutstanding || blocked && p.spec.Sequential:
+		default:
+			if _, done := m.received[status.CallID]; done {
+				status.returned()
+				continue
+			}
+			m.classify(ctx, p)
+			out = append(out, p)
 		}
-		p := &pending{entry: entries[id], tool: m.kit.Tool(entries[id].intent.Call.Name)}
-		if p.tool != nil {
-			p.spec = p.tool.Spec()
-		}
-		m.classify(p)
-		out = append(out, p)
 	}
 	return out, nil
 }
 
+func (m *machine) pendingOf(status *BatchCall, planned entry) *pending {
+	p := &pending{
+		entry: planned, tool: m.kit.Tool(planned.intent.Call.Name), approved: status.Approved, reply: status.Reply,
+	}
+	if p.tool != nil {
+		p.spec = p.tool.Spec()
+	}
+	return p
+}
+
 // classify decides what may be done with a call.
-func (m *machine) classify(p *pending) {
+func (m *machine) classify(ctx context.Context, p *pending) {
 	call := p.entry.intent.Call
 	earlier := p.entry.State == journal.Started && p.entry.StartedFence != m.fence
 	switch {
@@ -89,30 +107,38 @@ func (m *machine) classify(p *pending) {
 		p.answer(execution.ErrorResult(call, execution.ToolNotFound, "there is no tool of this name: "+call.Name))
 	case p.spec.Recovery == agent.ReadOnly || p.spec.Recovery == agent.Idempotent:
 		m.checkArguments(p)
+		m.checkApproval(ctx, p)
 	case earlier && p.spec.Recovery == agent.Reconcile:
 		p.probe = true
 	case earlier:
 		p.unknown = true
 	default:
 		m.checkArguments(p)
-		p.mark = p.result == nil
+		m.checkApproval(ctx, p)
+		p.mark = p.result == nil && p.question == nil
 	}
 }
 
 // checkArguments answers a call that its tool would not understand.
 func (m *machine) checkArguments(p *pending) {
 	call := p.entry.intent.Call
-	schema := p.spec.Parameters
-	if len(schema) == 0 {
-		schema = []byte(`{"type":"object"}`)
-	}
-	if err := m.schemas.fits(schema, call.Arguments); err != nil {
+	if err := m.fitsTool(p.spec, call.Arguments); err != nil {
 		p.answer(execution.ErrorResult(call, execution.ToolInvalidArguments, "the arguments are not valid: "+err.Error()))
 	}
 }
 
-// markStarted writes the started marks of the batch, the last thing before the first of its calls is sent.
-func (m *machine) markStarted(ctx context.Context, calls []*pending) error {
+// fitsTool checks arguments against what the tool takes; without a schema it takes any object.
+func (m *machine) fitsTool(spec local.ToolSpec, arguments []byte) error {
+	schema := spec.Parameters
+	if len(schema) == 0 {
+		schema = []byte(`{"type":"object"}`)
+	}
+	return m.schemas.fits(schema, arguments)
+}
+
+// markStarted writes the started marks of calls that are about to be sent together, the last thing before the first of
+// them is.
+func (m *machine) markStarted(ctx context.Context, calls ...*pending) error {
 	var ids []execution.CallID
 	for _, p := range calls {
 		if p.mark {
@@ -122,50 +148,21 @@ func (m *machine) markStarted(ctx context.Context, calls []*pending) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return m.env.MarkStarted(ctx, ids)
-}
-
-// maxConcurrentCalls bounds the calls of one batch that are in flight: a model that asks for thousands at once must not
-// take the worker's connections and time from the executions beside it.
-const maxConcurrentCalls = 64
-
-// runCalls carries out every call, many at a time, and waits for all of them. It returns the first error of the store,
-// after which no further call is sent; what happened to the calls is in them.
-func (m *machine) runCalls(ctx context.Context, calls []*pending) error {
-	var (
-		wait    sync.WaitGroup
-		failure error                    // guarded by turn
-		failed  atomic.Bool              // failure is set
-		turn    = make(chan struct{}, 1) // receipts are written one by one: each carries the usage after it
-		slots   = make(chan struct{}, maxConcurrentCalls)
-	)
-	for _, p := range calls {
-		slots <- struct{}{}
-		if failed.Load() {
-			break
-		}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			m.carryOut(ctx, p)
-			if p.result == nil {
-				return
-			}
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			if err := m.receive(ctx, p.entry.intent.Call, *p.result); err != nil && failure == nil {
-				failure = err
-				failed.Store(true)
-			}
-			p.result.Content = nil // the ledger has it: a large one is not to stay until the last call is back
-		})
+	if err := m.env.MarkStarted(ctx, ids); err != nil {
+		return err
 	}
-	wait.Wait()
-	return failure
+	for _, p := range calls {
+		p.marked = p.mark
+	}
+	return nil
 }
 
 // receive writes a receipt, whatever the result comes from, and takes it into the state.
 func (m *machine) receive(ctx context.Context, call execution.ToolCall, result execution.ToolResult) error {
 	result, blob := fit(m.definition.Results, result)
+	if m.state.Batch.call(call.CallID).Edited {
+		result.Arguments = call.Arguments
+	}
 	usage := m.state.Usage
 	if !result.IsError {
 		usage = usage.Add(execution.Usage{ToolCalls: 1})
@@ -179,8 +176,7 @@ func (m *machine) receive(ctx context.Context, call execution.ToolCall, result e
 	}
 	m.state.Usage = usage
 	m.received[call.CallID] = stored
-	status := m.state.Batch.call(call.CallID)
-	status.Status, status.Question = CallReturned, nil
+	m.state.Batch.call(call.CallID).returned()
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 func asked(q *local.Question) *Question {
 	return &Question{
 		Kind: q.Kind, Prompt: q.Prompt, ExpiresAfterMs: q.ExpiresAfter.Milliseconds(), OnExpiry: q.OnExpiry,
+		Schema: q.Schema, Resume: q.Resume, State: q.State,
 	}
 }
 
@@ -25,31 +26,57 @@ func (m *machine) park() (advance, error) {
 	group := m.nextQuestions()
 	head := group[0].Question
 	interaction := &execution.Interaction{
-		RequestID: m.requestID(group[0].CallID), Kind: head.Kind, Reason: head.Reason, OnExpiry: head.OnExpiry,
+		RequestID: m.requestID(group[0].CallID), Kind: head.Kind, Reason: head.Reason, Schema: head.Schema,
 	}
 	prompts := make([]string, len(group))
 	asked := &Asked{RequestID: interaction.RequestID}
 	for i, call := range group {
 		prompts[i] = call.Question.Prompt
+		if call.Question.Note != "" {
+			prompts[i] = call.Question.Note + "\n" + prompts[i]
+		}
 		asked.Calls = append(asked.Calls, call.CallID)
+		arguments := entries[call.CallID].intent.Call.Arguments
 		interaction.Calls = append(interaction.Calls, execution.InteractionCall{
-			CallID: call.CallID, Name: call.Name, Arguments: entries[call.CallID].intent.Call.Arguments,
+			CallID: call.CallID, Name: call.Name, Arguments: arguments, ArgumentsHash: argumentsHash(arguments),
 		})
 	}
 	interaction.Prompt = strings.Join(prompts, "\n")
-	if head.ExpiresAfterMs > 0 {
-		interaction.ExpiresAtMs = m.env.NowMs() + head.ExpiresAfterMs
-	}
+	wait := m.setExpiry(interaction, group)
 	m.state.Batch.Asked, m.state.Status = asked, StatusWaiting
 	a := m.next(ToolReturn)
 	a.then = journal.Then{
-		Kind: journal.ThenPark, Interaction: interaction, Await: interaction.RequestID, WaitKind: execution.WaitInput,
-		Wait: time.Duration(head.ExpiresAfterMs) * time.Millisecond,
+		Kind: journal.ThenPark, Interaction: interaction, Await: interaction.RequestID, WaitKind: execution.WaitInput, Wait: wait,
 	}
 	if head.Kind == execution.Authentication {
 		a.then.WaitKind = execution.WaitAuth
 	}
 	return a, nil
+}
+
+// setExpiry gives the interaction the expiry of the question whose time is up first, and begins the time of those that
+// are asked first now. It returns how long that is, 0 for never.
+func (m *machine) setExpiry(interaction *execution.Interaction, group []BatchCall) time.Duration {
+	now := m.env.NowMs()
+	for _, call := range group {
+		question := m.state.Batch.call(call.CallID).Question // the state's own
+		if question.ExpiresAfterMs == 0 {
+			continue
+		}
+		if question.ExpiresAtMs == 0 {
+			question.ExpiresAtMs = now + question.ExpiresAfterMs
+		}
+		if question.ExpiresAtMs <= now && question.OnExpiry == execution.ExpireSuspend {
+			continue // it was suspended, and somebody took it up again
+		}
+		if interaction.ExpiresAtMs == 0 || question.ExpiresAtMs < interaction.ExpiresAtMs {
+			interaction.ExpiresAtMs, interaction.OnExpiry = question.ExpiresAtMs, question.OnExpiry
+		}
+	}
+	if interaction.ExpiresAtMs == 0 {
+		return 0
+	}
+	return time.Duration(max(1, interaction.ExpiresAtMs-now)) * time.Millisecond
 }
 
 // requestID is unique within the execution: a boundary asks one thing.
@@ -63,21 +90,21 @@ func (m *machine) requestID(call execution.CallID) execution.RequestID {
 	return execution.RequestID(fmt.Sprintf("req_%d_%d", m.step+1, index))
 }
 
-// nextQuestions picks what is asked next: the approvals about unknown outcomes together, then the other kinds in their
-// order, one by one. At least one call must be asking.
+// nextQuestions picks what is asked next, all calls of one interaction: the approvals about unknown outcomes together,
+// the other approvals together, then elicitations one by one, the results that the client owes together, and
+// authentications one by one. At least one call must be asking.
 func (m *machine) nextQuestions() []BatchCall {
-	var unknown []BatchCall
-	byKind := map[execution.InteractionKind]BatchCall{}
-	var last BatchCall
+	var unknown, last []BatchCall
+	byKind := map[execution.InteractionKind][]BatchCall{}
 	for _, call := range m.state.Batch.Calls {
 		if call.Status != CallAsking || call.Question == nil {
 			continue
 		}
-		last = call
+		last = []BatchCall{call}
 		if call.Question.Reason == execution.OutcomeUnknown {
 			unknown = append(unknown, call)
-		} else if _, taken := byKind[call.Question.Kind]; !taken {
-			byKind[call.Question.Kind] = call
+		} else {
+			byKind[call.Question.Kind] = append(byKind[call.Question.Kind], call)
 		}
 	}
 	if len(unknown) > 0 {
@@ -86,9 +113,14 @@ func (m *machine) nextQuestions() []BatchCall {
 	for _, kind := range []execution.InteractionKind{
 		execution.Approval, execution.Elicitation, execution.ClientToolResult, execution.Authentication,
 	} {
-		if call, ok := byKind[kind]; ok {
-			return []BatchCall{call}
+		group := byKind[kind]
+		switch {
+		case len(group) == 0:
+		case kind == execution.Elicitation || kind == execution.Authentication:
+			return group[:1]
+		default:
+			return group
 		}
 	}
-	return []BatchCall{last}
+	return last
 }

@@ -120,7 +120,7 @@ func TestApprovedCallRunsAgainWithTheSameEffectID(t *testing.T) {
 
 	s.step, s.node, s.state = s.step+1, next.node, next.state
 	s.ledger[0] = planned(t, callOf(0, "pay"), journal.Planned, "")
-	s.ledger[1] = received(t, callOf(1, "send"), *refusal(callOf(1, "send"), true, "no"))
+	s.ledger[1] = received(t, callOf(1, "send"), execution.ErrorResult(callOf(1, "send"), execution.ToolOutcomeUnknown, "no"))
 	last, env := do(t, *s)
 	require.Equal(t, []execution.CallID{"call_0_0"}, env.marked)
 	require.Equal(t, `"paid"`, string(env.receipts[0].result.Content))

@@ -1,6 +1,10 @@
 package executor
 
-import "github.com/pawl-run/pawl/execution"
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/execution"
+)
 
 // unansweredText is the result of a call that never got one.
 const unansweredText = "This call was never answered: the run ended before it returned."
@@ -45,6 +49,32 @@ func answers(calls []execution.ToolCall, following []execution.Message) []execut
 			message = resultMessage(unanswered(call))
 		}
 		out[i] = message
+	}
+	return out
+}
+
+// transcript is what a model is told of the history: repaired, and with the arguments that people gave in the place of the
+// model's own, so that it reads what was done and not what it had asked for.
+func transcript(history []execution.Message) []execution.Message {
+	messages := repair(history)
+	for i := range messages {
+		if len(messages[i].ToolCalls) > 0 {
+			messages[i].ToolCalls = asRun(messages[i].ToolCalls, messages[i+1:])
+		}
+	}
+	return messages
+}
+
+// asRun are the calls with the arguments that their tools got; results follow in the calls' order.
+func asRun(calls []execution.ToolCall, results []execution.Message) []execution.ToolCall {
+	out := calls
+	for i := range calls {
+		if result := results[i].ToolResult; result.Arguments != nil {
+			if &out[0] == &calls[0] {
+				out = slices.Clone(calls) // the history is not ours
+			}
+			out[i].Arguments = result.Arguments
+		}
 	}
 	return out
 }

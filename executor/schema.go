@@ -8,18 +8,23 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pawl-run/pawl/internal/expression"
 )
 
-// schemas are the JSON Schemas of a definition, each compiled once. nil keeps nothing.
+// schemas are the JSON Schemas of a definition and the conditions of its approvals, each compiled once. nil keeps nothing.
 type schemas struct {
-	mu       sync.Mutex
-	compiled map[string]*jsonschema.Schema // guarded by mu; by text
+	mu         sync.Mutex
+	compiled   map[string]*jsonschema.Schema    // guarded by mu; by text
+	conditions map[string]*expression.Condition // guarded by mu; by text. A definition has a bounded number of them
 }
 
 // maxSchemas bounds what is kept: a tool may be dynamic and bring another schema each time.
 const maxSchemas = 1024
 
-func newSchemas() *schemas { return &schemas{compiled: map[string]*jsonschema.Schema{}} }
+func newSchemas() *schemas {
+	return &schemas{compiled: map[string]*jsonschema.Schema{}, conditions: map[string]*expression.Condition{}}
+}
 
 // get compiles the schema, or finds it compiled.
 func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {

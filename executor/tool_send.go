@@ -16,7 +16,7 @@ var errToolTimeout = errors.New("the tool's timeout has passed")
 
 // carryOut brings one call to an end, unless ctx ends first.
 func (m *machine) carryOut(ctx context.Context, p *pending) {
-	if p.result != nil || p.unknown {
+	if p.result != nil || p.question != nil || p.unknown {
 		return
 	}
 	defer func() {
@@ -50,7 +50,13 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 }
 
 func (p *pending) invocation(id execution.ID) local.Invocation {
-	return local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call}
+	call := local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call}
+	if p.reply != nil {
+		call.Reply = &local.Reply{
+			State: p.reply.State, Text: p.reply.Text, Content: p.reply.Content, Declined: p.reply.Declined,
+		}
+	}
+	return call
 }
 
 // probed asks what became of a call of an earlier claim. It returns true when the call never happened and may be sent:
@@ -109,7 +115,7 @@ func unsent(calls []*pending) []execution.CallID {
 	var ids []execution.CallID
 	for _, p := range calls {
 		refused := p.transient != nil && local.KindOf(p.transient) == local.Transient
-		if p.mark && p.result == nil && (refused || !p.sent) {
+		if p.marked && p.result == nil && (refused || !p.sent) {
 			ids = append(ids, p.entry.CallID)
 		}
 	}

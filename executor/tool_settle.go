@@ -39,16 +39,18 @@ func (m *machine) keep(ctx context.Context, p *pending) error {
 	status := m.state.Batch.call(call.CallID)
 	switch {
 	case p.question != nil:
-		status.Status, status.Question = CallAsking, p.question
+		status.ask(p.question)
 	case p.unknown && p.spec.OnUnknown == agent.UnknownTellModel:
 		return m.receive(ctx, call, execution.ErrorResult(call, execution.ToolOutcomeUnknown,
 			"The outcome of this call is unknown: it may or may not have happened. It was not repeated."))
 	case p.unknown:
-		status.Status, status.Question = CallAsking, &Question{
+		reply := status.Reply // the tool may still want it
+		status.ask(&Question{
 			Kind: execution.Approval, Reason: execution.OutcomeUnknown,
 			Prompt: fmt.Sprintf("The outcome of a call of %s is unknown: it may have happened. Approve to run it again, "+
 				"answer to give its result, or reject to tell the model that it failed.", call.Name),
-		}
+		})
+		status.Reply = reply
 	}
 	return nil
 }

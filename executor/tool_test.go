@@ -108,7 +108,7 @@ func TestCaseB5_UnknownOutcomeAsks(t *testing.T) {
 	require.Equal(t, execution.OutcomeUnknown, asked.Reason)
 	require.Equal(t, execution.RequestID("req_11_0"), asked.RequestID)
 	require.Equal(t, []execution.InteractionCall{{
-		CallID: "call_0_0", Name: "restore", Arguments: json.RawMessage(`{"a":1}`),
+		CallID: "call_0_0", Name: "restore", Arguments: json.RawMessage(`{"a":1}`), ArgumentsHash: argumentsHash([]byte(`{"a":1}`)),
 	}}, asked.Calls)
 	require.Equal(t, asked.RequestID, a.then.Await)
 	require.Empty(t, env.marked)

@@ -223,14 +223,34 @@ func requestRefusals(id string) []refusal {
 			"requestId": "r", "decisions": [{"callId": "c"}]}}`, nil, 400, invalid, "input.decisions[0].decision",
 		},
 		{
-			"input of a type that is not built", post, one + "/input",
+			"a result without a result", post, one + "/input",
 			`{"operationId": "o", "input": {"type": "tool_result", "requestId": "r", "callId": "c"}}`, nil,
-			400, execution.UnknownField, "input.callId",
+			400, invalid, "input.result",
 		},
 		{
-			"an edit, which is not built", post, one + "/input", `{"operationId": "o", "input": {"type": "tool_approval",
+			"a result of null", post, one + "/input",
+			`{"operationId": "o", "input": {"type": "tool_result", "callId": "c", "result": null}}`, nil,
+			400, invalid, "input.result",
+		},
+		{
+			"a result with a text", post, one + "/input",
+			`{"operationId": "o", "input": {"type": "tool_result", "callId": "c", "result": 1, "text": "done"}}`, nil,
+			400, invalid, "input.text",
+		},
+		{
+			"an edit without a decision", post, one + "/input", `{"operationId": "o", "input": {"type": "tool_approval",
 			"requestId": "r", "decisions": [{"callId": "c", "decision": "approve"}, {"callId": "d", "arguments": {}}]}}`, nil,
-			400, execution.UnknownField, "input.decisions[1].arguments",
+			400, invalid, "input.decisions[1].decision",
+		},
+		{
+			"an edit to a list", post, one + "/input", `{"operationId": "o", "input": {"type": "tool_approval",
+			"requestId": "r", "decisions": [{"callId": "d", "decision": "edit", "arguments": [1]}]}}`, nil,
+			400, invalid, "input.decisions[0].arguments",
+		},
+		{
+			"an answer that is declined and given", post, one + "/input", `{"operationId": "o", "input": {
+			"type": "elicitation_response", "requestId": "r", "declined": true, "content": {"a": 1}}}`, nil,
+			400, invalid, "input.content",
 		},
 		{
 			"an answer of null", post, one + "/input", `{"operationId": "o", "input": {"type": "tool_approval",

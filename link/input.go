@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -26,19 +27,33 @@ func (l *session) SubmitInput(
 	if err != nil {
 		return execution.View{}, err
 	}
+	if input.Input.Type == execution.ToolResultInput {
+		return l.service.takeResult(ctx, row, input, response)
+	}
 	// A repeated operation answers as before even when the row has moved on, so the journal decides it by its receipt.
 	if _, repeated := row.InputReceipts[input.OperationID]; !repeated {
 		if err := answers(&row, input.Input); err != nil {
 			return execution.View{}, err
 		}
 	}
-	mutation, err := l.service.cfg.Journal.CommitInteractionInput(ctx, id, journal.InteractionInput{
+	view, err := l.service.answer(ctx, id, journal.InteractionInput{
 		OperationID: input.OperationID, RequestID: input.Input.RequestID, Response: response,
 	})
 	if err != nil {
 		return execution.View{}, l.service.inputProblem(ctx, id, input, err)
 	}
-	l.service.enqueue(ctx, mutation.Tasks)
+	return view, nil
+}
+
+// answer writes an input and hands over what follows. The error is the journal's.
+func (s *Service) answer(
+	ctx context.Context, id execution.ID, input journal.InteractionInput,
+) (execution.View, error) {
+	mutation, err := s.cfg.Journal.CommitInteractionInput(ctx, id, input)
+	if err != nil {
+		return execution.View{}, err
+	}
+	s.enqueue(ctx, mutation.Tasks)
 	return mutation.Execution.View(), nil
 }
 
@@ -61,19 +76,26 @@ func (s *Service) inputProblem(ctx context.Context, id execution.ID, input execu
 
 // canonicalInput is the stored form of an answer; equal answers have equal forms.
 func canonicalInput(input execution.Input) (string, error) {
-	decisions := make([]execution.Decision, len(input.Decisions))
-	for i, decision := range input.Decisions {
-		if decision.Answer != nil {
-			answer, err := canonicalJSON(decision.Answer)
-			if err != nil {
-				return "", invalid(decisionField(i, "answer"), "must be JSON").Because(err)
-			}
-			decision.Answer = answer
+	var err error
+	canonical := func(value *json.RawMessage, field string) {
+		if err != nil || *value == nil {
+			return
 		}
-		decisions[i] = decision
+		var canon json.RawMessage
+		if canon, err = canonicalJSON(*value); err != nil {
+			err = invalid(field, "must be JSON").Because(err)
+		}
+		*value = canon
 	}
-	if len(decisions) > 0 {
-		input.Decisions = decisions
+	input.Decisions = slices.Clone(input.Decisions)
+	for i := range input.Decisions {
+		canonical(&input.Decisions[i].Answer, decisionField(i, "answer"))
+		canonical(&input.Decisions[i].Arguments, decisionField(i, "arguments"))
+	}
+	canonical(&input.Content, "input.content")
+	canonical(&input.Result, "input.result")
+	if err != nil {
+		return "", err
 	}
 	data, err := json.Marshal(input)
 	if err != nil {

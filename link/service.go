@@ -51,6 +51,8 @@ type Config struct {
 	RetryAfter time.Duration
 	// Reread is how often a follower reads the log without a hint. Default 5s.
 	Reread time.Duration
+	// EarlyResult is how long a tool's result that comes before the execution waits for it is held. Default 5s.
+	EarlyResult time.Duration
 	// EnqueueTimeout bounds the hand-over of tasks. Default 5s.
 	EnqueueTimeout time.Duration
 	Logger         *slog.Logger // nil: slog.Default()
@@ -77,7 +79,7 @@ func (c Config) withDefaults() (Config, error) {
 	durations := []struct {
 		name  string
 		value *time.Duration
-	}{{"RetryAfter", &c.RetryAfter}, {"Reread", &c.Reread}, {"EnqueueTimeout", &c.EnqueueTimeout}}
+	}{{"RetryAfter", &c.RetryAfter}, {"Reread", &c.Reread}, {"EarlyResult", &c.EarlyResult}, {"EnqueueTimeout", &c.EnqueueTimeout}}
 	for _, d := range durations {
 		if *d.value == 0 {
 			*d.value = 5 * time.Second

@@ -80,13 +80,11 @@ func validateMessage(r execution.CreateRequest) error {
 		return required("input.type")
 	case in.Type != execution.UserMessage:
 		return invalid("input.type", "must be %q", execution.UserMessage)
-	case in.RequestID != "":
-		return invalid("input.requestId", "does not belong to a %s", in.Type)
-	case in.Decisions != nil:
-		return invalid("input.decisions", "does not belong to a %s", in.Type)
-	default:
-		return validateText(in.Text)
 	}
+	if err := foreign(in, "text"); err != nil {
+		return err
+	}
+	return validateText(in.Text)
 }
 
 func validateText(text string) error {

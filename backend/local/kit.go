@@ -83,6 +83,8 @@ type ToolSpec struct {
 	Recovery    agent.Recovery
 	OnUnknown   agent.OnUnknown
 	MaxRetries  int
+	// Approval says which calls a person must approve before they are sent.
+	Approval agent.Approval
 	// Sequential calls run one after the other, in the batch's order.
 	Sequential bool
 }

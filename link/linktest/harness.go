@@ -93,9 +93,14 @@ func (w *Worker) again() {
 // Commit commits one step. When the execution goes on, the worker claims the next one.
 func (w *Worker) Commit(then journal.Then, events ...execution.Payload) {
 	w.t.Helper()
+	w.commit(then, nil, events...)
+}
+
+func (w *Worker) commit(then journal.Then, consumed []execution.RequestID, events ...execution.Payload) {
+	w.t.Helper()
 	committed, err := w.store.Commit(context.Background(), journal.Commit{
 		Hold: journal.Hold{Execution: w.id, Fence: w.claim.Fence}, Step: w.claim.Execution.Step,
-		Node: "model_response", Checkpoint: []byte(`{"v":1}`), Events: events, Then: then,
+		Node: "model_response", Checkpoint: []byte(`{"v":1}`), Events: events, Then: then, Consumed: consumed,
 	})
 	require.NoError(w.t, err)
 	if committed.State == execution.Running && then.Kind == journal.ThenContinue {
@@ -122,6 +127,14 @@ func (w *Worker) Finalize() {
 func (w *Worker) Ask(interaction execution.Interaction) {
 	w.t.Helper()
 	w.Commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitInput, Interaction: &interaction})
+}
+
+// AskAgain takes the answer to a question and parks the execution on another.
+func (w *Worker) AskAgain(answered execution.RequestID, interaction execution.Interaction) {
+	w.t.Helper()
+	w.again()
+	w.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitInput, Interaction: &interaction},
+		[]execution.RequestID{answered})
 }
 
 // Warnings commits n steps with one event each.

@@ -121,11 +121,11 @@ func inputDecides(t *testing.T, h Harness) {
 		list  []execution.Decision
 	}{
 		{"input.decisions", nil},
-		{"input.decisions", []execution.Decision{first}},
+		{"input.decisions", []execution.Decision{}},
 		{"input.decisions[1].callId", []execution.Decision{first, first}},
 		{"input.decisions[1].callId", []execution.Decision{first, {CallID: "call_9_9", Decision: execution.Reject}}},
 		{"input.decisions[0].callId", []execution.Decision{{Decision: execution.Reject}}},
-		{"input.decisions[1].decision", []execution.Decision{first, {CallID: "call_0_1", Decision: "edit"}}},
+		{"input.decisions[1].decision", []execution.Decision{first, {CallID: "call_0_1", Decision: "allow"}}},
 		{"input.decisions[1].decision", []execution.Decision{first, {CallID: "call_0_1", Decision: "maybe"}}},
 		{"input.decisions[1].answer", []execution.Decision{first, {CallID: "call_0_1", Decision: execution.Answer}}},
 		{"input.decisions[0].answer", []execution.Decision{
