@@ -33,6 +33,10 @@ var programs = &builds{sets: map[string]built{}}
 //
 //	func TestMain(m *testing.M) { harness.Main(m) }
 func Main(m *testing.M) {
+	if os.Getenv(bridgeVariable) != "" {
+		serveBridge()
+		return
+	}
 	code := m.Run()
 	programs.mu.Lock()
 	dir := programs.dir
