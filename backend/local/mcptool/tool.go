@@ -138,6 +138,7 @@ func (t *Tool) send(
 	ctx context.Context, used *session, in *flight, call local.Invocation, responses mcp.InputResponseMap, sink local.Sink,
 ) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	params, stop := t.params(used, in, call, responses, sink)
 	type answer struct {
 		result *mcp.CallToolResult
@@ -146,7 +147,6 @@ func (t *Tool) send(
 	answered := make(chan answer, 1)
 	done := make(chan struct{})
 	go func() {
-		defer cancel()
 		defer t.set.server.release(used)
 		defer close(done)
 		defer func() { t.set.server.learn(used.floor.leave(in)) }()
