@@ -29,7 +29,29 @@ const effectKey = "pawl/effectId"
 // repeated) and plain.
 func MCPOverHTTP(tb testing.TB, tools *ToolServer, path string) (url string) {
 	tb.Helper()
+	return serveMCP(tb, bridge(tools.URL+path))
+}
+
+// MCPHung is MCPOverHTTP with a server that does not answer when it is asked for its tools, until answer is closed.
+func MCPHung(tb testing.TB, tools *ToolServer, path string, answer <-chan struct{}) (url string) {
+	tb.Helper()
 	server := bridge(tools.URL + path)
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+			if method == "tools/list" {
+				select {
+				case <-answer:
+				case <-ctx.Done():
+				}
+			}
+			return next(ctx, method, request)
+		}
+	})
+	return serveMCP(tb, server)
+}
+
+func serveMCP(tb testing.TB, server *mcp.Server) (url string) {
+	tb.Helper()
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
 	listening := httptest.NewServer(handler)
 	tb.Cleanup(func() {
