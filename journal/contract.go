@@ -65,6 +65,7 @@ type Store interface {
 	Commands
 	Recovery
 	Reader
+	Lister
 	Definitions
 	Feed
 }

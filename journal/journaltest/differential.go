@@ -179,8 +179,24 @@ func (d *differential) compareAll() {
 	for _, r := range d.runs {
 		d.readAll(r)
 	}
+	for _, state := range append(execution.States(), "") {
+		d.list(journal.Listing{State: state})
+		d.list(journal.Listing{State: state, Own: true})
+	}
+	for n := range 3 {
+		d.list(journal.Listing{ConversationID: testConversation(thePartition, 1+n)})
+	}
 	d.do("open", func(s journal.Store) (any, error) { return s.OpenExecutions(bounded(d.t)) })
 	d.recoverable()
+}
+
+// list compares a listing of the caller's: there are never so many rows that it takes a second page.
+func (d *differential) list(l journal.Listing) {
+	l.Caller, l.Limit = caller(), journal.MaxListed
+	d.do("list", func(s journal.Store) (any, error) {
+		page, err := s.List(bounded(d.t), l)
+		return page.Executions, err
+	})
 }
 
 func (d *differential) readAll(r *run) {

@@ -50,6 +50,7 @@ func groups() []group {
 		{"conversation", conversationClauses()},
 		{"recovery", recoveryClauses()},
 		{"expiry", expiryClauses()},
+		{"list", listClauses()},
 		{"feed", feedClauses()},
 	}
 }

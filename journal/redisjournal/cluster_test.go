@@ -88,6 +88,13 @@ func TestCaseH3_EveryCallStaysInsideASlotOfARealCluster(t *testing.T) {
 	rows, err := store.Recoverable(ctx, 100)
 	require.NoError(t, err)
 	require.Len(t, rows, execution.Partitions)
+	for state, limit := range map[execution.State]int{execution.Completed: 10, execution.Queued: 64, "": 7} {
+		want := execution.Partitions
+		if state == "" {
+			want *= 2
+		}
+		require.Len(t, pages(ctx, t, store, journal.Listing{State: state, Limit: limit}), want, "state %q", state)
+	}
 	for i := range 10 {
 		key := fmt.Sprint("key", i)
 		reserved, err := store.Reserve(ctx, keyed(key, "f", elsewhere(key)))

@@ -3,6 +3,7 @@ package redisjournal
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/pawl-run/pawl/execution"
@@ -72,12 +73,24 @@ func (k keyspace) messages(id execution.ConversationID) string {
 
 func (k keyspace) waiting(id execution.ConversationID) string { return k.conversation(id) + ":waiting" }
 
-// caller is a zset, the listing index of a caller in one partition: id -> ms of creation.
-func (k keyspace) caller(p execution.Partition, scope execution.CallerScope) string {
-	return k.partition(p) + callerSuffix(scope)
+// tailAt is where the tail of an id begins: what of it is not the same for every execution of a partition.
+const tailAt = len("exec_00")
+
+// tenant is a zset, the listing index of a tenant in one partition: tail of an id -> ms of creation. With a state it lists
+// the executions in that state; completed has none. lib.lua builds the same names.
+func (k keyspace) tenant(p execution.Partition, tenant string, state execution.State) string {
+	return k.partition(p) + "tenant:" + string(state) + ":" + tenant
 }
 
-func callerSuffix(scope execution.CallerScope) string { return "caller:" + digest(scope.String()) }
+// caller is the same for one caller.
+func (k keyspace) caller(p execution.Partition, scope execution.CallerScope, state execution.State) string {
+	return fmt.Sprintf("%scaller:%s:%d:%s:%s", k.partition(p), state, len(scope.Tenant), scope.Tenant, scope.Subject)
+}
+
+// executions is a zset, as tenant: a conversation's executions, once there are two. The first is named in its hash.
+func (k keyspace) executions(id execution.ConversationID) string {
+	return k.conversation(id) + ":executions"
+}
 
 // idempotency is a hash: execution, fingerprint. Its partition comes from the key alone.
 func (k keyspace) idempotency(scope execution.CallerScope, key string) string {

@@ -23,7 +23,7 @@ func TestKeysOfAPartitionShareItsHashTag(t *testing.T) {
 	require.Equal(t, "pawl:{p07}:due", keys[keyDue])
 	conversation := execution.NewConversationID(7)
 	for _, key := range append(keys, k.conversation(conversation), k.messages(conversation), k.waiting(conversation),
-		k.caller(7, execution.LocalCaller()), k.cleanup(7), k.lock(7), k.index(7, "purge"),
+		k.caller(7, execution.LocalCaller(), ""), k.tenant(7, "t", execution.Failed), k.executions(conversation), k.cleanup(7), k.lock(7), k.index(7, "purge"),
 		k.member(7, string(id)), k.member(7, "idem:x")) {
 		require.True(t, strings.HasPrefix(key, "pawl:{p07}:"), key)
 		require.Equal(t, 1, strings.Count(key, "{"), key)
@@ -43,9 +43,12 @@ func TestHostileNamesStayInsideTheirKey(t *testing.T) {
 	t.Parallel()
 	k := keyspace{prefix: "pawl"}
 	caller := execution.CallerScope{Tenant: "{p99}:due", Subject: "\x1f{}"}
-	for _, key := range []string{k.caller(3, caller), k.idempotency(caller, "{p00}")} {
-		require.Equal(t, 1, strings.Count(key, "{"), key)
+	require.Equal(t, 1, strings.Count(k.idempotency(caller, "{p00}"), "{"))
+	for _, key := range []string{k.caller(3, caller, ""), k.tenant(3, caller.Tenant, "")} {
+		require.True(t, strings.HasPrefix(key, "pawl:{p03}:"), "the first braces are the hash tag: %s", key)
 	}
+	tenant, subject := execution.CallerScope{Tenant: "a:b", Subject: "c"}, execution.CallerScope{Tenant: "a", Subject: "b:c"}
+	require.NotEqual(t, k.caller(3, tenant, ""), k.caller(3, subject, ""))
 }
 
 func TestAPrefixThatWouldBreakTheHashTagIsRefused(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
 )
 
 func containsAll(text string, parts ...string) bool {
@@ -54,4 +55,9 @@ func TestTheScriptsRunOnTheEmbeddedServer(t *testing.T) {
 	_, err = w.store.Resume(w.ctx(), held.Execution.ID)
 	require.NoError(t, err)
 	w.claim(held.Execution.ID, "n2")
+	all := pages(w.ctx(), t, w.store, journal.Listing{Limit: 1000})
+	require.Greater(t, len(all), 2)
+	require.Equal(t, all, pages(w.ctx(), t, w.store, journal.Listing{Limit: 1}))
+	require.Equal(t, []execution.ID{held.Execution.ID},
+		pages(w.ctx(), t, w.store, journal.Listing{Limit: 1, ConversationID: talk}))
 }

@@ -33,6 +33,7 @@ func prelude(cfg Config) ([]constant, error) {
 		{"MAX_WAITING", luaLiteral(cfg.MaxWaiting)},
 		{"ENOUGH_HISTORY", luaLiteral(journal.ClaimHistoryBytes)},
 		{"NORMAL_QUEUE", luaLiteral(execution.Normal.Queue())},
+		{"TAIL", luaLiteral(tailAt + 1)},
 		{"SUSPECT_QUEUE", luaLiteral(execution.SuspectQueue)},
 		{"NEW_SUFFIX", luaLiteral(execution.NewSuffix)},
 		{"STARTED_EVENT", luaLiteral(e.event(execution.ExecutionStarted{}))},

@@ -87,7 +87,7 @@ func (s *Store) reserveHeld(ctx context.Context, n journal.NewExecution, holder 
 // reserveRow runs the row's script. In mode look it answers without an execution when nothing stands in the way.
 func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode string) (journal.Reservation, error) {
 	p := n.ID.Partition()
-	keys := append(s.keys.execution(n.ID), s.keys.conversation(n.ConversationID), s.keys.caller(p, n.Caller))
+	keys := append(s.keys.execution(n.ID), s.keys.conversation(n.ConversationID))
 	member := ""
 	if n.IdempotencyKey != "" && execution.KeyPartition(n.Caller, n.IdempotencyKey) == p {
 		member = keyMember(n.Caller, n.IdempotencyKey)
@@ -125,7 +125,6 @@ func (e *encoder) newRow(n journal.NewExecution) []any {
 		"v", rowVersion, "conversation", string(n.ConversationID), "agent", n.Request.Agent,
 		"definition", shortHash(n.Definition), "request", e.blob(n.Request), "queue", n.BaseQueue(), "node", n.Node,
 		"usage", encodeUsage(execution.Usage{}), "deadlineMs", optional(n.Deadline.Milliseconds()),
-		"callerIndex", callerSuffix(n.Caller),
 	}
 	if priority := n.Request.Priority; priority != "" && priority != execution.Normal {
 		fields = append(fields, "priority", string(priority))

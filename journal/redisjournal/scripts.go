@@ -7,7 +7,7 @@ type scripts struct {
 	transition, finish, appendEvent, beginInteraction              *script
 	completeInteraction, attachDelegation                          *script
 	sweep, requeue, postpone, expire, purge, purgeKey, recoverable *script
-	get, events, read, ledger                                      *script
+	get, events, read, ledger, list                                *script
 }
 
 func loadScripts(constants []constant) scripts {
@@ -21,6 +21,6 @@ func loadScripts(constants []constant) scripts {
 		completeInteraction: load("complete_interaction"), attachDelegation: load("attach_delegation"),
 		sweep: load("sweep"), requeue: load("requeue"), postpone: load("postpone"), expire: load("expire"),
 		purge: load("purge"), purgeKey: load("purge_key"), recoverable: load("recoverable"), get: load("get"),
-		events: load("events"), read: load("read"), ledger: load("ledger"),
+		events: load("events"), read: load("read"), ledger: load("ledger"), list: load("list"),
 	}
 }

@@ -19,7 +19,7 @@ local function fields()
     'attempts', 'reclaims', 'reclaimWorkers', 'cancelAtMs', 'pauseAtMs', 'batch', 'readsHistory', 'interactionRequest',
     'interactionAnswered', 'interactionExpiresAtMs', 'interactionOnExpiry', 'interactionExpired', 'interactionReceived', 'pendingMessages',
     'historyStart', 'finalState', 'finalEvent', 'delegationLease', 'delegationRevision', 'delegationClean', 'committed',
-    'operationFence', 'operation', 'operationAnswer', 'callerIndex', 'keyMember',
+    'operationFence', 'operation', 'operationAnswer', 'callerIndex', 'keyMember', 'createdAtMs',
   }
 end
 
@@ -55,7 +55,7 @@ local function read(x, names)
       return rawget(row, name)
     end,
   })
-  x.changes, x.log, x.commands = {}, {}, {}
+  x.changes, x.log, x.commands, x.state = {}, {}, {}, row.state
   x.exists = row.state ~= ''
   if row.id == '' and x.exists then row.id = string.match(x.key, '[^:]*$') end
   x.now = x.tail.now
@@ -220,12 +220,30 @@ local function prepare(x)
   if x.next then prepare(x.next) end
 end
 
+-- listing is the index that lists the row for its tenant, or for its caller, in a state; empty: in any.
+local function listing(x, of, state)
+  local row = x.row
+  local owner = of == 'tenant' and row.tenant or #row.tenant .. ':' .. row.tenant .. ':' .. row.subject
+  return partition(x) .. of .. ':' .. state .. ':' .. owner
+end
+
+-- relist moves the row to the indexes of its new state. Most executions are completed: they have no index of their state.
+local function relist(x)
+  local row = x.row
+  local name = string.sub(row.id, TAIL)
+  for _, of in ipairs({ 'tenant', 'caller' }) do
+    if x.exists and x.state ~= 'completed' then redis.call('ZREM', listing(x, of, x.state), name) end
+    if row.state ~= 'completed' then redis.call('ZADD', listing(x, of, row.state), row.createdAtMs, name) end
+  end
+end
+
 -- write begins with a ZREM, which is admitted when memory is full, and what follows it in the script then is too; of an
 -- execution that does not exist yet nothing is owed, so that a full Redis refuses it.
 local function write(x)
   local id, index, log = x.row.id, x.index, x.log
   if x.exists then redis.call('ZREM', x[x.was], index and id or '') end
   if index then redis.call('ZADD', x[index], text(x.at), id) end
+  if x.row.state ~= x.state then relist(x) end
   if #log > 0 then
     local at, entries = x.tail.stamp .. ' ', {}
     for i = 1, #log do entries[i] = at .. log[i] end

@@ -220,6 +220,22 @@ local function answer_interaction(x, payload)
   runnable(x, GRACE)
 end
 
+-- talk lists the row among the executions of its conversation: the only one in a field, several in an index.
+local function talk(x, first, only)
+  local key, name = conversation(x), string.sub(x.row.id, TAIL)
+  if first then
+    later(x, 'HSET', key, 'only', name)
+    return
+  end
+  if only then
+    local other = partition(x) .. 'x:' .. string.sub(x.row.id, 1, TAIL - 1) .. only
+    local created = redis.call('HGET', other, 'createdAtMs')
+    if created then later(x, 'ZADD', key .. ':executions', created, only) end
+    later(x, 'HDEL', key, 'only')
+  end
+  later(x, 'ZADD', key .. ':executions', text(x.now), name)
+end
+
 -- due_entry reports whether the row's entry is still due as a sweep saw it.
 local function due_entry(x, index, at)
   local score = redis.call('ZSCORE', x[index], x.row.id)
@@ -241,5 +257,5 @@ end
 return {
   sibling = sibling, take = take, clear_interaction = clear_interaction, rest = rest, enter = enter, finish = finish,
   finalize = finalize, suspend = suspend, quarantine = quarantine, ask = ask, asked = asked,
-  answer_interaction = answer_interaction, due_entry = due_entry, action = action,
+  answer_interaction = answer_interaction, talk = talk, due_entry = due_entry, action = action,
 }

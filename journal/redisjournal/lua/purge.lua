@@ -19,12 +19,19 @@ redis.call('ZREM', x.purge, row.id)
 redis.call('ZREM', x.due, row.id)
 redis.call('ZREM', x.handoff, row.id)
 redis.call('ZREM', partition(x) .. 'cleanup', row.id)
-redis.call('ZREM', partition(x) .. row.callerIndex, row.id)
+if row.callerIndex ~= '' then redis.call('ZREM', partition(x) .. row.callerIndex, row.id) end -- of an earlier release
+local name = string.sub(row.id, TAIL)
+for _, of in ipairs({ 'tenant', 'caller' }) do
+  redis.call('ZREM', listing(x, of, ''), name)
+  redis.call('ZREM', listing(x, of, row.state), name)
+end
 if row.keyMember ~= '' then redis.call('UNLINK', partition(x) .. row.keyMember) end
 if left <= 1 then
-  redis.call('UNLINK', talk, talk .. ':messages', talk .. ':waiting')
+  redis.call('UNLINK', talk, talk .. ':messages', talk .. ':waiting', talk .. ':executions')
 else
   redis.call('HINCRBY', talk, 'executions', -1)
+  redis.call('ZREM', talk .. ':executions', name)
+  if redis.call('HGET', talk, 'only') == name then redis.call('HDEL', talk, 'only') end
 end
 redis.call('UNLINK', x.key, x.key .. ':blobs', x.key .. ':results', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
 return { '1' }

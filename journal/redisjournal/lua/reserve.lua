@@ -1,6 +1,7 @@
 -- Purpose: stores a new execution, its first event, checkpoint 0 and its entry in an index.
--- KEYS: the nine of an execution (lib.lua), 10 conversation (hash), 11 listing index (zset), 12 idempotency key (hash; only
---   when there is one and it lives in this partition). Twelve: all that begins with an execution begins here.
+-- KEYS: the nine of an execution (lib.lua), 10 conversation (hash), 11 idempotency key (hash; only when there is one and it
+--   lives in this partition). Eleven: all that begins with an execution begins here. Exception: its listing indexes are
+--   derived, in the same hash tag.
 -- ARGV: 1 mode (write, or look: guards only), 2 fingerprint, 3 idempotency key's own text (empty: none), 4 enqueue when the
 --   conversation is busy (1 or empty), 5 memory is short (1 or empty), 6 tenant, 7 subject, 8 member of the idempotency key
 --   in the purge index (empty: not in this partition), 9 start in ms (0: at once), 10 checkpoint, 11 queued event,
@@ -24,7 +25,7 @@ local function existing(y)
 end
 
 if member ~= '' then
-  local entry = redis.call('HMGET', KEYS[12], 'execution', 'fingerprint')
+  local entry = redis.call('HMGET', KEYS[11], 'execution', 'fingerprint')
   if entry[1] then
     local y = m.sibling(x, entry[1])
     if y.exists then
@@ -43,7 +44,7 @@ if x.exists then
   end
   return existing(x)
 end
-local owner = redis.call('HMGET', KEYS[10], 'tenant', 'active', 'arrivals')
+local owner = redis.call('HMGET', KEYS[10], 'tenant', 'active', 'arrivals', 'executions', 'only')
 local line = KEYS[10] .. ':waiting'
 local active = owner[2] or ''
 local waiting = redis.call('ZCARD', line)
@@ -71,7 +72,9 @@ event(x, queued_event)
 later(x, 'RPUSH', x.checkpoints, checkpoint)
 later(x, 'HSET', KEYS[10], 'tenant', tenant)
 later(x, 'HINCRBY', KEYS[10], 'executions', 1)
-later(x, 'ZADD', KEYS[11], text(x.now), id)
+m.talk(x, number(owner[4]) == 0, owner[5])
+later(x, 'ZADD', listing(x, 'tenant', ''), text(x.now), string.sub(id, TAIL))
+later(x, 'ZADD', listing(x, 'caller', ''), text(x.now), string.sub(id, TAIL))
 if active == '' then
   m.enter(x, messages, GRACE)
 else
@@ -82,7 +85,7 @@ else
   later(x, 'ZADD', line, text(number(owner[3]) + 1), id)
   m.rest(x)
 end
-if member ~= '' then later(x, 'HSET', KEYS[12], 'execution', id, 'fingerprint', fingerprint) end
+if member ~= '' then later(x, 'HSET', KEYS[11], 'execution', id, 'fingerprint', fingerprint) end
 touch(x)
 save(x)
 return { 'created', whole(x), tasks(x) }
