@@ -4,17 +4,21 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# The linters are pinned and kept in ./bin, where a machine that has them does not build them again.
+# The linters and benchstat are pinned and kept in ./bin, where a machine that has them does not build them again.
 GOLANGCI_LINT_VERSION := v2.15.0
 GOFUMPT_VERSION := v0.12.0
+BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 BIN := $(CURDIR)/bin
+BENCHSTAT := $(BIN)/benchstat-$(BENCHSTAT_VERSION)
 TOOLS := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) $(BIN)/gofumpt-$(GOFUMPT_VERSION)
 
 TEST_FLAGS ?=
 FUZZ_TIME ?= 20s
 BENCH_FLAGS ?= --sweep all --stored 10,1000000
+BASE ?= HEAD~1
+GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/peers record soak lint tools fmt docs bench fuzz build clean
+.PHONY: help setup test test/race test/fault test/peers record soak lint tools fmt docs bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -68,6 +72,13 @@ docs: ## Write the pages that the code generates: docs/configuration.md
 bench: setup ## Measure beside a raw Asynq chain and write docs/performance.md; leave the machine alone meanwhile
 	go build -o $(BIN)/ ./cmd/pawl
 	$(BIN)/pawl bench $(BENCH_FLAGS) --write docs/performance.md
+
+bench/guard: setup $(BENCHSTAT) ## Compare the path of a step with the commit before (BASE=HEAD~1): fail on more round trips, bytes, allocations
+	go run ./bench/guard --base $(BASE) --benchstat $(BENCHSTAT) $(GUARD_FLAGS)
+
+$(BENCHSTAT):
+	GOBIN=$(BIN) go install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
+	mv $(BIN)/benchstat $@
 
 bench/go: setup ## Run the benchmarks of the packages
 	go test -run '^$$' -bench . -benchmem -timeout 20m $(TEST_FLAGS) ./...

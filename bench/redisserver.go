@@ -160,3 +160,13 @@ func wait(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// StartRedis starts a redis-server of one's own on a loopback port, with its data in a temporary folder, and returns its URL.
+// stop ends it and removes the data.
+func StartRedis(ctx context.Context, settings ...string) (url string, stop func(), err error) {
+	server, err := startServer(ctx, settings...)
+	if err != nil {
+		return "", nil, err
+	}
+	return "redis://" + server.addr, server.stop, nil
+}
