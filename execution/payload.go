@@ -52,6 +52,8 @@ type (
 		CallID CallID `json:"callId"`
 		Name   string `json:"name"`
 		Failed bool   `json:"failed"`
+		// Blob names the result when it is stored beside the execution.
+		Blob *BlobRef `json:"blob,omitempty"`
 	}
 	// InteractionRequired opens an interaction.
 	InteractionRequired struct {
@@ -87,6 +89,8 @@ type (
 	// ExecutionCompleted is a last event.
 	ExecutionCompleted struct {
 		Answer string `json:"answer"`
+		// AnswerBytes is the length of the whole answer, which is in the view, when Answer is only its beginning.
+		AnswerBytes int `json:"answerBytes,omitempty"`
 	}
 	// ExecutionFailed is a last event.
 	ExecutionFailed struct {

@@ -169,7 +169,7 @@ func (m *machine) receive(ctx context.Context, call execution.ToolCall, result e
 	}
 	stored, err := m.env.Receive(ctx, receipt{
 		result: result, usage: usage, blob: blob,
-		event: execution.ToolCompleted{CallID: call.CallID, Name: call.Name, Failed: result.IsError},
+		event: execution.ToolCompleted{CallID: call.CallID, Name: call.Name, Failed: result.IsError, Blob: result.Blob},
 	})
 	if err != nil {
 		return err

@@ -129,6 +129,14 @@ func TestLargeResultIsStoredBesideTheExecution(t *testing.T) {
 		require.Equal(t, strings.Repeat("x", 1<<20), plain(whole))
 		require.Equal(t, int64(len(whole)), result.Blob.Size)
 		require.Nil(t, w.history()[2].ToolResult.Blob)
+		var told []*execution.BlobRef
+		for _, event := range w.events() {
+			if completed, ok := event.Payload.(*execution.ToolCompleted); ok && completed.Blob != nil {
+				require.Equal(t, "big", completed.Name)
+				told = append(told, completed.Blob)
+			}
+		}
+		require.Equal(t, []*execution.BlobRef{result.Blob}, told, "case F9: an event names what is large")
 	})
 }
 

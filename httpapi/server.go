@@ -114,6 +114,7 @@ func (s *Server) routes() {
 	e.POST("/v1/executions", s.create)
 	e.GET("/v1/executions/:id", s.get)
 	e.GET("/v1/executions/:id/events", s.events)
+	e.GET("/v1/executions/:id/blobs/:hash", s.blob)
 	e.POST("/v1/executions/:id/input", s.input)
 	e.POST("/v1/executions/:id/cancel", s.cancel)
 	e.POST("/v1/executions/:id/pause", s.pause)

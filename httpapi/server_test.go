@@ -264,3 +264,26 @@ func TestAuthenticateNamesTheCaller(t *testing.T) {
 	require.Equal(t, 403, a.do(post, creating, validBody, "Authorization: Bearer k").StatusCode)
 	require.Equal(t, 200, a.do(get, "/livez", "").StatusCode)
 }
+
+func TestABlobIsJSONWithItsHashAsTag(t *testing.T) {
+	t.Parallel()
+	store := memory(t)
+	a := serve(t, store)
+	id := a.submit().ID
+	content := `{"rows": [` + strings.Repeat("1,", 500_000) + `1]}`
+	hash := linktest.Claim(t, store, id).Store(content)
+	path := creating + "/" + string(id) + "/blobs/" + hash
+	got := a.do(get, path, "")
+	require.Equal(t, 200, got.StatusCode)
+	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
+	require.Equal(t, `"`+hash+`"`, got.Header.Get("ETag"))
+	require.EqualValues(t, len(content), got.ContentLength)
+	require.Equal(t, content, got.body)
+	require.Equal(t, 304, a.do(get, path, "", `If-None-Match: "`+hash+`"`).StatusCode)
+	part := a.do(get, path, "", "Range: bytes=0-5")
+	require.Equal(t, 206, part.StatusCode)
+	require.Equal(t, `{"rows`, part.body)
+	refused(t, a.do(get, creating+"/"+string(id)+"/blobs/abc", ""), 400, execution.InvalidRequest, "hash")
+	refused(t, a.do(get, path+"?x=1", ""), 400, execution.UnknownField, "x")
+	refused(t, a.do(get, path, "", "Accept: text/html"), 406, execution.NotAcceptable, "Accept")
+}

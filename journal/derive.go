@@ -47,9 +47,13 @@ func (e *Execution) CleanupOpen() bool { return e.Delegation != nil && !e.Delega
 func EndingPayload(end Ending) execution.Payload {
 	switch end.State {
 	case execution.Completed:
-		return execution.ExecutionCompleted{Answer: end.Outcome.Answer}
+		completed := execution.ExecutionCompleted{Answer: execution.ClipEventText(end.Outcome.Answer)}
+		if n := len(end.Outcome.Answer); n > execution.MaxEventText {
+			completed.AnswerBytes = n
+		}
+		return completed
 	case execution.Failed:
-		return execution.ExecutionFailed{Code: end.Failure.Code, Message: end.Failure.Message}
+		return execution.ExecutionFailed{Code: end.Failure.Code, Message: execution.ClipEventText(end.Failure.Message)}
 	default:
 		return execution.ExecutionCanceled{}
 	}
@@ -65,7 +69,7 @@ func EndingOf(then Then) Ending {
 
 // InteractionEvent is the event that opens an interaction.
 func InteractionEvent(i execution.Interaction) execution.Payload {
-	return execution.InteractionRequired{RequestID: i.RequestID, Kind: i.Kind, Prompt: i.Prompt}
+	return execution.InteractionRequired{RequestID: i.RequestID, Kind: i.Kind, Prompt: execution.ClipEventText(i.Prompt)}
 }
 
 // InteractionWait is what the view shows while an interaction is open.
@@ -79,7 +83,7 @@ func InteractionWait(i execution.Interaction) execution.Wait {
 
 // SuspendedEvent is the event of a suspension.
 func SuspendedEvent(s execution.Suspension) execution.Payload {
-	return execution.ExecutionSuspended(s)
+	return execution.ExecutionSuspended{Reason: s.Reason, Detail: execution.ClipEventText(s.Detail)}
 }
 
 // PausedSuspension is the suspension of a pause.

@@ -42,6 +42,9 @@ type RuntimeLink interface {
 	// nothing: a pause that is requested stays so. On one that has ended it is ErrExecutionEnded, on one that is finalizing
 	// ErrConflict.
 	Resume(ctx context.Context, id execution.ID, request execution.ResumeRequest) (execution.Steered, error)
+	// Blob returns a tool result that is stored beside the execution: one JSON value, as the tool gave it. hash is its
+	// SHA-256 in lower-case hex. ErrNotFound when the execution has none of that hash.
+	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	// Agents lists the agents that may be named in Create, by id.
 	Agents(ctx context.Context) ([]execution.AgentSummary, error)
 }

@@ -22,6 +22,7 @@ type Journal interface {
 	OpenExecutions(ctx context.Context) (int64, error)
 	Get(ctx context.Context, id execution.ID) (journal.Execution, error)
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)
+	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	PutDefinition(ctx context.Context, hash string, definition []byte) error
 	Follow(ctx context.Context, id execution.ID) (journal.Subscription, error)
 }

@@ -232,3 +232,13 @@ func TestHelp_NamesTheNextStepAndEveryVariable(t *testing.T) {
 	require.Contains(t, said, "pawl ")
 	require.Equal(t, said, typeCommand(t, newFake(execution.View{}), false, nil, "--version").out)
 }
+
+func TestBlobPrintsATextAsItIs(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]string{`"a\nb"`: "a\nb", `{"a": 1}`: `{"a": 1}`} {
+		fake := newFake(execution.View{})
+		fake.blob = []byte(stored)
+		got := typeCommand(t, fake, false, nil, "blob", string(anID), strings.Repeat("a", 64))
+		require.Equal(t, result{out: want}, got)
+	}
+}

@@ -22,6 +22,7 @@ type fakeRemote struct {
 	inputs  []execution.SubmitInput
 	steered execution.Steered
 	reason  string // of the newest resume
+	blob    []byte
 	onInput func(execution.SubmitInput)
 
 	items     chan received
@@ -92,6 +93,10 @@ func (f *fakeRemote) Resume(
 ) (execution.Steered, error) {
 	f.reason = request.Reason
 	return f.steered, f.err
+}
+
+func (f *fakeRemote) Blob(context.Context, execution.ID, string) ([]byte, error) {
+	return f.blob, f.err
 }
 
 // send puts events into the stream; the first has sequence 1, and each comes 100 ms after the one before.

@@ -19,6 +19,7 @@ type remote interface {
 	Cancel(ctx context.Context, id execution.ID) (execution.Steered, error)
 	Pause(ctx context.Context, id execution.ID) (execution.Steered, error)
 	Resume(ctx context.Context, id execution.ID, request execution.ResumeRequest) (execution.Steered, error)
+	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 }
 
 // dialer makes the remote that the environment names; url is for messages.

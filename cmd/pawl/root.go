@@ -93,7 +93,7 @@ Start here, the second line in another terminal:
 
 Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 canceled, 4 suspended, 5 no answer or a refusal, 130 interrupted.
 
-The names of the environment that submit, watch, input, cancel, pause and resume obey:
+The names of the environment that submit, watch, input, cancel, pause, resume and blob obey:
 
 `
 
@@ -106,6 +106,6 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 	}
 	root.SetVersionTemplate("pawl {{.Version}}\n")
 	root.AddCommand(newDev(s), newSubmit(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
-		newPause(s, dial), newResume(s, dial), newBench(s), newBenchWorker(s), newVersion(s))
+		newPause(s, dial), newResume(s, dial), newBlob(s, dial), newBench(s), newBenchWorker(s), newVersion(s))
 	return root
 }

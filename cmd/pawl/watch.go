@@ -282,7 +282,13 @@ func (w *watcher) interrupted() error {
 func (w *watcher) end(ctx context.Context) error {
 	switch p := w.last.(type) {
 	case *execution.ExecutionCompleted:
-		w.render.answer(p.Answer)
+		answer := p.Answer
+		if p.AnswerBytes > 0 { // the view has it whole
+			if view, err := w.api.Execution(ctx, w.id); err == nil && view.Outcome != nil {
+				answer = view.Outcome.Answer
+			}
+		}
+		w.render.answer(answer)
 		return nil
 	case *execution.ExecutionFailed:
 		return &exit{code: exitFailed}

@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,7 @@ func logClauses() []clause {
 		{name: "a page says where the log ends and where the execution stands", run: readPage},
 		{name: "operation numbers only grow; a number of another method is refused", run: operationNumbers},
 		{name: "bytes survive exactly", run: bytesSurvive},
+		{name: "case F9: no event that belongs to a change of state holds a large value; the row does", run: logOfLargeValues},
 		{name: "every event of a kind reads back as it was written", run: eventsSurvive},
 	}
 }
@@ -253,4 +255,39 @@ func eventsSurvive(t *testing.T, b *bench) {
 		want := execution.Event{Sequence: execution.Sequence(3 + i), OccurredAtMs: b.clock.Ms(), Payload: payload}
 		require.Equal(t, canonical(t, want), canonical(t, events[i]))
 	}
+}
+
+func logOfLargeValues(t *testing.T, b *bench) {
+	large := strings.Repeat("é", 1<<20)
+	bounded := func(a *actor) {
+		t.Helper()
+		events, err := b.Store.Events(b.ctx(), a.id, 0, 100)
+		require.NoError(t, err)
+		for _, event := range events {
+			data, err := event.MarshalJSON()
+			require.NoError(t, err)
+			require.Less(t, len(data), 40<<10, event.Payload.EventType())
+		}
+	}
+	completed := b.reserve().claim()
+	completed.commit(ask(func(i *execution.Interaction) { i.Prompt = large }))
+	require.Equal(t, large, completed.row().PendingInteraction.Prompt)
+	completed.input()
+	completed.claim().commit(completeWith(large))
+	require.Equal(t, large, completed.row().Outcome.Answer)
+	bounded(completed)
+	last, err := b.Store.Events(b.ctx(), completed.id, completed.row().LastSequence-1, 1)
+	require.NoError(t, err)
+	require.Equal(t, len(large), last[0].Payload.(*execution.ExecutionCompleted).AnswerBytes)
+	failed := b.reserve().claim()
+	failed.release(func(q *journal.Release) {
+		q.Suspension = &execution.Suspension{Reason: execution.ReasonPolicy, Detail: large}
+	})
+	require.Equal(t, large, failed.row().Suspension.Detail)
+	failed.resume()
+	failed.claim().commit(journal.Then{
+		Kind: journal.ThenEnd, Failure: &execution.Failure{Code: "model_error", Message: large},
+	})
+	require.Equal(t, large, failed.row().Failure.Message)
+	bounded(failed)
 }

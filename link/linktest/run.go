@@ -63,6 +63,8 @@ func Run(t *testing.T, open Open) {
 		{"what is paused takes no answer before it is resumed", pausedWaitsForResume},
 		{"pause and resume refuse what has ended or is ending", pauseRefusals},
 		{"resume refuses a reason that is too long", resumeRefusals},
+		{"a stored result is read byte for byte, also after the end", blobs},
+		{"a stored result is its tenant's, and a bad hash is refused", blobRefusals},
 		{"agents are listed", listAgents},
 	}
 	for _, clause := range clauses {
