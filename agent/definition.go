@@ -169,7 +169,7 @@ type Tool struct {
 	OnUnknown   OnUnknown         `json:"onUnknown,omitempty"`
 	// MaxRetries is how often the model may correct a call of this tool; 1 by default.
 	MaxRetries int `json:"maxRetries"`
-	// ExpiresAfter and OnExpiry bound a human tool's question; none by default.
+	// ExpiresAfter and OnExpiry bound the questions of a tool and the wait for a result that comes later; none by default.
 	ExpiresAfter time.Duration      `json:"expiresAfter,omitempty"`
 	OnExpiry     execution.OnExpiry `json:"onExpiry,omitempty"`
 	// Command starts an mcp server on standard input and output, with Env beside what every program needs; URL and
@@ -183,8 +183,10 @@ type Tool struct {
 	// Recoveries are the recovery classes of an mcp server's tools, by the server's own names; Recovery is that of the
 	// others, when it is set.
 	Recoveries map[string]Recovery `json:"recoveries,omitempty"`
-	// Approval says which calls a person must approve before they run.
-	Approval Approval `json:"approval,omitzero"`
+	// Approval says which calls a person must approve before they run; Approvals, by an mcp server's own names, which ones
+	// of that tool.
+	Approval  Approval            `json:"approval,omitzero"`
+	Approvals map[string]Approval `json:"approvals,omitempty"`
 	// Sequential calls of the tool run one after the other, in the order in which the model asked.
 	Sequential bool `json:"sequential,omitempty"`
 }

@@ -42,6 +42,7 @@ func parseMCPTool(o *object, tool *Tool) {
 	tool.Allow = parseAllow(o)
 	tool.TrustHints = o.truth("trustHints")
 	parseRecoveries(o, tool)
+	parseApprovals(o, tool)
 	o.refuseKeys("an mcp server says it itself", "description", "parameters")
 	o.refuseKeys("mcp tools have no status probe", "probe")
 	parseExpiry(o, tool)

@@ -135,7 +135,7 @@ func requireToolDocs(agent *object, provider string) {
 			continue
 		}
 		o := &object{problems: agent.problems, node: item, path: agent.item("tools", i), asked: map[string]bool{}}
-		if kind, _ := o.text("type"); kind != string(ToolHTTP) && kind != string(ToolHuman) {
+		if kind, _ := o.text("type"); kind != string(ToolHTTP) && kind != string(ToolHuman) && kind != string(ToolClient) {
 			continue
 		}
 		for _, key := range []string{"description", "parameters"} {

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"time"
-
-	"github.com/pawl-run/pawl/execution"
 )
 
 // DefaultToolTimeout is the timeout of an http tool that names none.
@@ -17,13 +15,13 @@ const DefaultToolTimeout = 60 * time.Second
 const nameRule = "a tool's name has 1 to 64 characters of A-Z a-z 0-9 _ -"
 
 // laterTypes are types of tool that this version knows of and does not have.
-var laterTypes = []string{"agent", "client"}
+var laterTypes = []string{"agent"}
 
 // laterToolKeys are keys of a tool that this version knows of and does not have.
-var laterToolKeys = []string{"approval", "agent", "mode", "durability"}
+var laterToolKeys = []string{"agent", "mode", "durability"}
 
 // mcpKeys are the keys that only mcp tools have.
-var mcpKeys = []string{"command", "env", "allow", "trustHints"}
+var mcpKeys = []string{"command", "env", "allow", "trustHints", "approvals"}
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
@@ -73,8 +71,8 @@ func parseTool(o *object) Tool {
 	case slices.Contains(laterTypes, value):
 		o.bad("type", "%s is not supported by this version", value)
 		return tool
-	case tool.Type != ToolHTTP && tool.Type != ToolHuman && tool.Type != ToolMCP:
-		o.bad("type", "must be one of http, human, mcp, not %q", value)
+	case tool.Type != ToolHTTP && tool.Type != ToolHuman && tool.Type != ToolMCP && tool.Type != ToolClient:
+		o.bad("type", "must be one of http, mcp, human, client, not %q", value)
 		return tool
 	}
 	switch tool.Type {
@@ -87,6 +85,14 @@ func parseTool(o *object) Tool {
 		parseToolSpec(o, &tool)
 		parseHumanTool(o, &tool)
 	case ToolClient:
+		parseToolSpec(o, &tool)
+		parseClientTool(o, &tool)
+	}
+	if tool.Type == ToolHuman {
+		o.refuseKeys("a person is asked anyway", "approval", "sequential")
+	} else {
+		tool.Approval = parseApproval(o, "approval")
+		tool.Sequential = o.truth("sequential")
 	}
 	o.refuseUnknown(laterToolKeys...)
 	return tool
@@ -117,22 +123,13 @@ func parseHTTPTool(o *object, tool *Tool) {
 	case tool.Recovery != Reconcile && o.has("probe"):
 		o.bad("probe", "is only used with recovery: reconcile")
 	}
-	o.refuseKeys("only tools that ask people have it", "expiresAfter", "onExpiry")
+	parseExpiry(o, tool) // of a result that comes later
 	o.refuseKeys("only mcp tools have it", mcpKeys...)
 }
 
 // parseExpiry reads how long the tool's questions wait, and what follows.
 func parseExpiry(o *object, tool *Tool) {
-	tool.ExpiresAfter = o.duration("expiresAfter", 0)
-	expiry := o.choice("onExpiry", "",
-		string(execution.ExpireReject), string(execution.ExpireFail), string(execution.ExpireSuspend))
-	switch {
-	case expiry != "" && !o.has("expiresAfter"):
-		o.bad("onExpiry", "is only used with expiresAfter")
-	case expiry == "" && tool.ExpiresAfter > 0:
-		expiry = string(execution.ExpireReject)
-	}
-	tool.OnExpiry = execution.OnExpiry(expiry)
+	tool.ExpiresAfter, tool.OnExpiry = parseWait(o)
 }
 
 func parseHumanTool(o *object, tool *Tool) {

@@ -204,7 +204,9 @@ func responds(open *execution.Interaction, input execution.Input) error {
 	case open.Schema == nil:
 		return nil
 	case input.Content == nil:
-		return invalid("input.content", "is required: the question has a schema that says what it must hold")
+		if input.Content = contentOf(open.Schema, input.Text); input.Content == nil {
+			return invalid("input.content", "is required: the question has a schema that says what it must hold")
+		}
 	}
 	schema, err := agent.CompileSchema(open.Schema)
 	if err != nil {
@@ -220,6 +222,30 @@ func responds(open *execution.Interaction, input execution.Input) error {
 		return invalid("input.content", "does not fit the question's schema: %s", oneLine(err))
 	}
 	return nil
+}
+
+// contentOf is the content that a text stands for where a schema asks for one text, or for nothing; nil elsewhere.
+func contentOf(schema json.RawMessage, text string) json.RawMessage {
+	var form struct {
+		Properties map[string]struct {
+			Type string `json:"type"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(schema, &form) != nil || len(form.Properties) > 1 {
+		return nil
+	}
+	content := map[string]string{}
+	for name, property := range form.Properties {
+		if property.Type != "string" {
+			return nil
+		}
+		content[name] = text
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // oneLine is the text of an error on one line, without the address that the schema has inside.

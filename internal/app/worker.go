@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/backend/local/client"
 	"github.com/pawl-run/pawl/backend/local/httptool"
 	"github.com/pawl-run/pawl/backend/local/human"
 	"github.com/pawl-run/pawl/backend/local/mcptool"
@@ -90,6 +91,7 @@ func newWorker(b *base, tools *httptool.Client, servers *mcptool.Servers, cfg co
 		Models: models,
 		Tools: map[agent.ToolType]local.ToolFactory{
 			agent.ToolHTTP: tools.Factory, agent.ToolHuman: human.Factory, agent.ToolMCP: servers.Factory,
+			agent.ToolClient: client.Factory,
 		},
 	})
 	if err != nil {

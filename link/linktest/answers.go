@@ -129,6 +129,15 @@ func inputByForm(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Equal(t, execution.Running, view.State)
 
+	form.Schema = json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","maxLength":3}},"required":["name"]}`)
+	id, _ = parked(t, h, form)
+	unchanged(t, h, func() {
+		_, err := h.Local().SubmitInput(bounded(t), id, respond(func(in *execution.Input) { in.Text = "Alexander" }))
+		Refused(t, err, execution.InvalidRequest, "input.content")
+	})
+	_, err = h.Local().SubmitInput(bounded(t), id, respond(func(in *execution.Input) { in.Text = "Ann" }))
+	require.NoError(t, err, "a text is enough where one is asked for")
+
 	for _, kind := range []execution.InteractionKind{execution.Elicitation, execution.Authentication} {
 		id, _ = parked(t, h, question(kind, "question", 1))
 		unchanged(t, h, func() {

@@ -4,6 +4,8 @@
 // What an answer means:
 //
 //	2xx                                        the body is the result
+//	202 with {"deferred": true}                the result comes later, as input of the execution; expiresAfterMs
+//	                                           beside it says how long that may take
 //	408, 425, 429, 503                         transient for every recovery class; Retry-After is honored
 //	failure before anything could be written   transient for every recovery class
 //	other 4xx, redirects that are refused      a result marked as an error

@@ -77,6 +77,8 @@ func (t *Tool) Spec() local.ToolSpec {
 		Recovery:    t.declared.Recovery,
 		OnUnknown:   t.declared.OnUnknown,
 		MaxRetries:  t.declared.MaxRetries,
+		Approval:    t.declared.Approval,
+		Sequential:  t.declared.Sequential,
 	}
 }
 
@@ -102,6 +104,9 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, _ local.Sink) (l
 	reply, sendErr := t.send(ctx, request{url: t.url, body: body, idempotencyKey: call.EffectID})
 	if sendErr != nil {
 		return local.Answer{}, t.failure(sendErr)
+	}
+	if question := t.deferred(call.Call, reply); question != nil {
+		return local.Answer{Question: question}, nil
 	}
 	result, err := t.result(call.Call, reply)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,7 +115,18 @@ func (s *Set) tool(listed *mcp.Tool) *Tool {
 func (s *Set) spec(name string) local.ToolSpec {
 	return local.ToolSpec{
 		Name: name, Timeout: s.declared.Timeout, OnUnknown: s.declared.OnUnknown, MaxRetries: s.declared.MaxRetries,
+		Approval: s.approval(name), Sequential: s.declared.Sequential,
 	}
+}
+
+// approval is what the declaration says of the tool, else of all. It is known before the server was asked.
+func (s *Set) approval(name string) agent.Approval {
+	for own, approval := range s.declared.Approvals {
+		if exposed(s.declared.ToolPrefix(), own) == name {
+			return approval
+		}
+	}
+	return s.declared.Approval
 }
 
 // recovery is the class of a tool: what the declaration says of it, else of all, else the hints if they are trusted.
@@ -143,16 +155,14 @@ func (s *Set) missing(listed []*mcp.Tool) error {
 		has = append(has, tool.Name)
 	}
 	wanted := slices.Clone(s.declared.Allow)
-	for name := range s.declared.Recoveries {
-		if !slices.Contains(wanted, name) {
-			wanted = append(wanted, name)
-		}
-	}
+	wanted = slices.AppendSeq(wanted, maps.Keys(s.declared.Recoveries))
+	wanted = slices.AppendSeq(wanted, maps.Keys(s.declared.Approvals))
 	wanted = slices.DeleteFunc(wanted, func(name string) bool { return slices.Contains(has, name) })
 	if len(wanted) == 0 {
 		return nil
 	}
 	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
 	slices.Sort(has)
 	return &local.Error{Kind: local.Permanent, Code: "mcp_unknown_tool", Message: fmt.Sprintf(
 		"the MCP server of %s has no tool %s; it has %s", s.declared.Name, named(wanted), named(has),
