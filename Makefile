@@ -66,8 +66,9 @@ $(BIN)/gofumpt-$(GOFUMPT_VERSION):
 	GOBIN=$(BIN) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
 	mv $(BIN)/gofumpt $@
 
-docs: ## Write the pages that the code generates: docs/configuration.md
+docs: ## Write the pages that the code generates: docs/configuration.md, docs/agents.schema.json
 	go test ./internal/config -run Manual -update
+	go test ./agent -run SchemaPage -update
 
 bench: setup ## Measure beside a raw Asynq chain and write docs/performance.md; leave the machine alone meanwhile
 	go build -o $(BIN)/ ./cmd/pawl

@@ -53,6 +53,8 @@ func (e *FileError) Error() string {
 type problems struct {
 	file string
 	list []Problem
+	// known is told the keys that a mapping may have. Only tests set it.
+	known func(path string, keys []string)
 }
 
 func (p *problems) add(line int, path, format string, args ...any) {

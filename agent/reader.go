@@ -81,6 +81,9 @@ func (o *object) refuseUnknown(later ...string) {
 		}
 	}
 	slices.Sort(known)
+	if o.known != nil {
+		o.known(o.path, known)
+	}
 	for _, e := range o.node.entries {
 		path := join(o.path, e.key)
 		_, asked := o.asked[e.key]
