@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,13 +30,12 @@ func storedSweep(ctx context.Context, env *Env) (Result, error) {
 		return r, err
 	}
 	defer full.close()
+	defer env.briefly()()
 	stored := 0
 	for _, n := range env.cfg.Stored {
-		began := time.Now()
 		if err := env.fill(ctx, full, n-stored); err != nil {
 			return r, err
 		}
-		env.say("  %d executions are stored, %d more in %.0f s", n, n-stored, time.Since(began).Seconds())
 		stored = n
 		name := fmt.Sprintf("%d stored", n)
 		for pair := range env.cfg.Pairs {
@@ -130,17 +131,43 @@ func (e *Env) fill(ctx context.Context, at *site, n int) error {
 	}
 	const fillers = 4 * coalesced
 	work, ctx := errgroup.WithContext(ctx)
+	var stored atomic.Int64
 	for i := range fillers {
 		work.Go(func() error {
 			for range share(n, fillers, i) {
 				if err := storeOne(ctx, store, definition); err != nil {
 					return fmt.Errorf("fill the store: %w", err)
 				}
+				stored.Add(1)
 			}
 			return nil
 		})
 	}
+	defer e.tell(func() string { return fmt.Sprintf("  %d of %d executions more are stored", stored.Load(), n) })()
 	return work.Wait()
+}
+
+// tell says how far something is, every 10 s and at its end.
+func (e *Env) tell(far func() string) (end func()) {
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		tick := time.NewTicker(10 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				e.say("%s", far())
+			case <-done:
+				e.say("%s", far())
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		all.Wait()
+	}
 }
 
 // storeOne stores one execution that has ended.
