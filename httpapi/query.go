@@ -14,6 +14,9 @@ import (
 	"github.com/pawl-run/pawl/link"
 )
 
+// anyName ends a known parameter of which there may be several, each with a name of its own.
+const anyName = ".NAME"
+
 // parameters are the query parameters of a request, each known and given once.
 func parameters(c echo.Context, known ...string) (url.Values, error) {
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
@@ -21,7 +24,7 @@ func parameters(c echo.Context, known ...string) (url.Values, error) {
 		return nil, invalid("query", "cannot be decoded").Because(err)
 	}
 	for name, values := range query {
-		if !slices.Contains(known, name) {
+		if !slices.ContainsFunc(known, func(k string) bool { return k == name || named(name, k) != "" }) {
 			text := "there are no parameters here"
 			if len(known) > 0 {
 				text = "there is no such parameter here; there is " + strings.Join(known, ", ")
@@ -33,6 +36,17 @@ func parameters(c echo.Context, known ...string) (url.Values, error) {
 		}
 	}
 	return query, nil
+}
+
+// named is the name that a parameter gives behind the common part of a known one: of metadata.order it is order. Empty for
+// another parameter.
+func named(parameter, known string) string {
+	common, any := strings.CutSuffix(known, anyName)
+	name, is := strings.CutPrefix(parameter, common+".")
+	if !any || !is {
+		return ""
+	}
+	return name
 }
 
 // executionID is the id of the path.

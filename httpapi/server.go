@@ -112,6 +112,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) routes() {
 	e := s.echo
 	e.POST("/v1/executions", s.create)
+	e.GET("/v1/executions", s.list)
 	e.GET("/v1/executions/:id", s.get)
 	e.GET("/v1/executions/:id/events", s.events)
 	e.GET("/v1/executions/:id/blobs/:hash", s.blob)

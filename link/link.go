@@ -20,6 +20,10 @@ type RuntimeLink interface {
 	Create(ctx context.Context, key string, request execution.CreateRequest) (execution.Created, error)
 	// Execution returns the view of an execution.
 	Execution(ctx context.Context, id execution.ID) (execution.View, error)
+	// List returns a page of the executions that the caller may see, newest first: with role submit its own, else its
+	// tenant's. A limit above MaxLimit is MaxLimit. What is wrong with the query, and a cursor of another caller or of other
+	// filters, is ErrInvalid.
+	List(ctx context.Context, query execution.ListQuery) (execution.ListPage, error)
 	// Wait returns the view as soon as the execution has ended or has another version than the given one, and after d,
 	// at most MaxWait, whatever has happened. Version 0 waits for another state than the one at the call.
 	Wait(ctx context.Context, id execution.ID, version uint64, d time.Duration) (execution.View, error)

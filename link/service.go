@@ -21,6 +21,7 @@ type Journal interface {
 	Resume(ctx context.Context, id execution.ID) (journal.Change, error)
 	OpenExecutions(ctx context.Context) (int64, error)
 	Get(ctx context.Context, id execution.ID) (journal.Execution, error)
+	List(ctx context.Context, listing journal.Listing) (journal.ListPage, error)
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	PutDefinition(ctx context.Context, hash string, definition []byte) error

@@ -66,6 +66,10 @@ func Run(t *testing.T, open Open) {
 		{"a stored result is read byte for byte, also after the end", blobs},
 		{"a stored result is its tenant's, and a bad hash is refused", blobRefusals},
 		{"agents are listed", listAgents},
+		{"executions are listed in pages, newest first", listPages},
+		{"a listing takes filters", listFilters},
+		{"a listing shows what the caller may see", listScope},
+		{"a listing refuses what is malformed, and another caller's cursor", listRefusals},
 	}
 	for _, clause := range clauses {
 		t.Run(clause.name, func(t *testing.T) {
