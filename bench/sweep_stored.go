@@ -46,9 +46,10 @@ func storedSweep(ctx context.Context, env *Env) (Result, error) {
 		says := fmt.Sprintf("with %s finished executions: %%s time, of that on an empty store", thousands(int64(n)))
 		r.goal(name+": submit, of an empty store", atMost(1.2), fmt.Sprintf(says, "submit"))
 		r.goal(name+": step, of an empty store", atMost(1.2), fmt.Sprintf(says, "step"))
+		r.goal(name+": list, of an empty store", atMost(1.2), fmt.Sprintf(says, "list"))
 	}
 	r.Notes = append(r.Notes, "Loaded by the journal's own scripts in pipelines: reserve, claim, terminal commit. Without an "+
-		"append-only file. Executions cannot be listed yet, so no listing is timed.")
+		"append-only file. A list is the page of the newest "+fmt.Sprint(listedPage)+" of a caller's tenant.")
 	return r, nil
 }
 
@@ -73,13 +74,18 @@ func (e *Env) visitBoth(ctx context.Context, r *Result, name string, empty, full
 	r.add(name+": submit, of an empty store", "×", ratio(with.submit, without.submit))
 	r.add(name+": claim and commit", "ms", with.step)
 	r.add(name+": step, of an empty store", "×", ratio(with.step, without.step))
+	r.add(name+": list p50", "ms", with.list)
+	r.add(name+": list, of an empty store", "×", ratio(with.list, without.list))
 	return nil
 }
 
 // visitTimes are milliseconds.
-type visitTimes struct{ submit, step float64 }
+type visitTimes struct{ submit, step, list float64 }
 
-// visit runs some executions one after the other.
+// listedPage is how many executions a page of a list has.
+const listedPage = 20
+
+// visit runs some executions one after the other, at least a page of them, and lists the newest ones after each.
 func (e *Env) visit(ctx context.Context, at *site) (t visitTimes, err error) {
 	spec := e.spec(pawl, at)
 	spec.Chains, spec.Turns, spec.Detailed, spec.Path = 0, 2, true, true
@@ -88,9 +94,9 @@ func (e *Env) visit(ctx context.Context, at *site) (t visitTimes, err error) {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, l.Close(ctx)) }()
-	var submits []float64
+	var submits, lists []float64
 	until := time.Now().Add(e.cfg.Duration)
-	for len(submits) < 10 || time.Now().Before(until) {
+	for len(submits) < 2*listedPage || time.Now().Before(until) {
 		l.path.begin()
 		began := time.Now()
 		id, err := l.submit(ctx, toolAgent)
@@ -101,8 +107,20 @@ func (e *Env) visit(ctx context.Context, at *site) (t visitTimes, err error) {
 		if err := l.awaitEnd(ctx, id); err != nil {
 			return t, err
 		}
+		if len(submits) < listedPage {
+			continue // a full page costs the same everywhere
+		}
+		began = time.Now()
+		page, err := l.store.List(ctx, journal.Listing{Caller: execution.LocalCaller(), Limit: listedPage})
+		if err != nil {
+			return t, err
+		}
+		if len(page.Executions) != listedPage {
+			return t, fmt.Errorf("listed %d executions, want %d", len(page.Executions), listedPage)
+		}
+		lists = append(lists, millis(time.Since(began)))
 	}
-	t.submit, t.step = median(submits), l.path.step()
+	t.submit, t.step, t.list = median(submits), l.path.step(), median(lists)
 	return t, nil
 }
 
