@@ -106,6 +106,6 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 	}
 	root.SetVersionTemplate("pawl {{.Version}}\n")
 	root.AddCommand(newDev(s), newSubmit(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
-		newPause(s, dial), newResume(s, dial), newBlob(s, dial), newBench(s), newBenchWorker(s), newVersion(s))
+		newPause(s, dial), newResume(s, dial), newBlob(s, dial), newAgents(s), newBench(s), newBenchWorker(s), newVersion(s))
 	return root
 }
