@@ -18,7 +18,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/peers record soak lint tools fmt docs bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/peers record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,9 +66,13 @@ $(BIN)/gofumpt-$(GOFUMPT_VERSION):
 	GOBIN=$(BIN) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
 	mv $(BIN)/gofumpt $@
 
-docs: ## Write the pages that the code generates: docs/configuration.md, docs/agents.schema.json
+docs: ## Write the pages that the code generates: docs/configuration.md, docs/agents.schema.json, docs/cases.md
 	go test ./internal/config -run Manual -update
 	go test ./agent -run SchemaPage -update
+	go test ./test/cases -update
+
+cases: ## Check that every case of docs/cases.md is named by a test
+	go test -count 1 ./test/cases
 
 bench: setup ## Measure beside a raw Asynq chain and write docs/performance.md; leave the machine alone meanwhile
 	go build -o $(BIN)/ ./cmd/pawl

@@ -1,11 +1,14 @@
 package main_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/test/harness"
 	"github.com/pawl-run/pawl/test/modelserver"
 	"github.com/pawl-run/pawl/test/scenario"
@@ -44,4 +47,51 @@ func TestCaseE4_EveryTurnBehindAToolIsWellFormedForEachProvider(t *testing.T) {
 	})
 	models.CheckAccepted(t)
 	require.NotEmpty(t, models.Exchanges())
+}
+
+// Case F8: what a model says arrives as frames, at most twenty a second whatever its pace, and the log tells of milestones
+// only.
+func TestCaseF8_DeltasAreFramesAndNeverInTheLog(t *testing.T) {
+	t.Parallel()
+	const pieces = 400
+	long := modelserver.Reply{Pace: 2 * time.Millisecond, Usage: &modelserver.Usage{Input: 20, Output: pieces}}
+	for range pieces {
+		long.Text = append(long.Text, "piece ")
+	}
+	models := modelserver.New(t, func(r modelserver.Request) modelserver.Reply {
+		if r.Said == "Be brief." {
+			return modelserver.Reply{Text: []string{"Yes."}}
+		}
+		return long
+	})
+	stack := shipped(t, "agents:\n  talker: {model: {provider: openai, name: test-model, baseURL: \""+models.URL+"/v1\"}}\n")
+	api := stack.API()
+	stack.Reaper()
+	stack.Worker()
+	brief := api.Submit("talker", "Be brief.")
+	api.AwaitState(brief.ID, endTimeout, execution.Completed)
+	id := api.Submit("talker", "Take your time.").ID
+	reader := api.Stream(id, 0)
+	defer reader.Cut()
+	var frames int
+	var text strings.Builder
+	began := time.Now()
+	for message, ok := reader.Any(); ok; message, ok = reader.Any() {
+		if message.Type != string(execution.FrameTextDelta) {
+			continue
+		}
+		require.Zero(t, message.ID, "a frame has no place in the log")
+		var frame execution.Frame
+		require.NoError(t, json.Unmarshal([]byte(message.Data), &frame))
+		text.WriteString(frame.Text)
+		frames++
+	}
+	took := time.Since(began)
+	require.LessOrEqual(t, float64(frames), 20*took.Seconds()+3)
+	require.Positive(t, frames)
+	view := api.AwaitState(id, endTimeout, execution.Completed)
+	require.Equal(t, strings.Join(long.Text, ""), view.Outcome.Answer)
+	require.Equal(t, view.Outcome.Answer, text.String(), "nothing of it is lost, or sent twice")
+	require.Equal(t, harness.Types(api.Events(brief.ID)), harness.Types(api.Events(id)))
+	t.Logf("%d pieces in %.1f s: %d frames", pieces, took.Seconds(), frames)
 }

@@ -51,6 +51,8 @@ type Reply struct {
 	Cut   bool // stopped by the bound of the answer
 	// Hold keeps the answer open behind its text, until the client closes the connection.
 	Hold bool
+	// Pace is the time between the pieces of the text.
+	Pace time.Duration
 }
 
 // Call is a tool call.
@@ -229,6 +231,27 @@ type stream struct {
 	w      http.ResponseWriter
 	gone   <-chan struct{} // closed when the client has closed the connection
 	number int             // of the first call
+}
+
+// texts sends the pieces of the text in the reply's pace and reports whether the answer goes on.
+func (s *stream) texts(reply Reply, send func(text string)) bool {
+	pace := time.NewTicker(max(reply.Pace, time.Nanosecond))
+	defer pace.Stop()
+	for _, text := range reply.Text {
+		send(text)
+		if reply.Pace == 0 {
+			continue
+		}
+		select {
+		case <-pace.C:
+		case <-s.gone:
+			return false
+		}
+	}
+	if reply.Hold {
+		<-s.gone
+	}
+	return !reply.Hold
 }
 
 // send writes one event and flushes it; name may be empty.

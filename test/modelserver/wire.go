@@ -80,11 +80,7 @@ func writeOpenAI(s *stream, reply Reply) {
 		})
 	}
 	chunk(object{"role": "assistant", "content": ""}, nil)
-	for _, text := range reply.Text {
-		chunk(object{"content": text}, nil)
-	}
-	if reply.Hold {
-		<-s.gone
+	if !s.texts(reply, func(text string) { chunk(object{"content": text}, nil) }) {
 		return
 	}
 	for i, call := range reply.Calls {
@@ -124,11 +120,9 @@ func writeAnthropic(s *stream, reply Reply) {
 	index := 0
 	if len(reply.Text) > 0 {
 		event("content_block_start", object{"index": index, "content_block": object{"type": "text", "text": ""}})
-		for _, text := range reply.Text {
+		if !s.texts(reply, func(text string) {
 			event("content_block_delta", object{"index": index, "delta": object{"type": "text_delta", "text": text}})
-		}
-		if reply.Hold {
-			<-s.gone
+		}) {
 			return
 		}
 		event("content_block_stop", object{"index": index})
