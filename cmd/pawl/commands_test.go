@@ -84,7 +84,7 @@ func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 		"pause 7":                             `"7" is no execution id`,
 		"resume":                              "accepts 1 arg",
 		"resume --limits 1 7":                 "unknown flag: --limits",
-		"input " + string(anID):               "exactly one of TEXT, --approve, --reject and --answer",
+		"input " + string(anID):               "exactly one of TEXT, --field, --content, --decline, --approve,",
 		"input ID x":                          "is no execution id",
 		"input ID --approve --reject":         "is no execution id",
 		"version now":                         "unknown command",

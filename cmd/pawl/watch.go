@@ -180,7 +180,10 @@ func (w *watcher) show(interaction *execution.Interaction) {
 	}
 	w.asked = interaction.RequestID
 	if !w.ask {
-		w.render.note("Waiting for a person. Answer with: %s", answerCommand(w.id, interaction))
+		for _, line := range callsOf(interaction) {
+			w.render.note("%s", line)
+		}
+		w.render.note("%s. Answer with: %s", waitingFor(interaction), answerCommand(w.id, interaction))
 		return
 	}
 	if w.lines == nil {
@@ -322,8 +325,48 @@ func exitOf(view execution.View) error {
 
 // answerCommand is what a person types to answer.
 func answerCommand(id execution.ID, asked *execution.Interaction) string {
-	if asked.Kind == execution.Approval {
-		return fmt.Sprintf("%s input %s --request %s --approve (or --reject)", self(), id, asked.RequestID)
+	command := fmt.Sprintf("%s input %s", self(), id)
+	switch asked.Kind {
+	case execution.Approval:
+		others := "--reject, --edit ARGUMENTS, --answer RESULT"
+		if asked.Reason == execution.OutcomeUnknown {
+			others = "--reject, --answer RESULT"
+		}
+		return fmt.Sprintf("%s --request %s --approve (or %s; --call CALL for one of them)", command, asked.RequestID, others)
+	case execution.ClientToolResult:
+		call := execution.CallID("CALL")
+		if len(asked.Calls) > 0 {
+			call = asked.Calls[0].CallID
+		}
+		return fmt.Sprintf(`%s --call %s --result RESULT`, command, call)
+	case execution.Elicitation, execution.Authentication:
 	}
-	return fmt.Sprintf("%s input %s --request %s %q", self(), id, asked.RequestID, "your answer")
+	if form := newForm(asked.Schema); form != nil {
+		command = fmt.Sprintf("%s --request %s", command, asked.RequestID)
+		for _, field := range form.fields {
+			command += fmt.Sprintf(" --field %s=…", clean(field.name))
+		}
+		return command + " (or --decline)"
+	}
+	return fmt.Sprintf("%s --request %s %q", command, asked.RequestID, "your answer")
+}
+
+// callsOf are lines that name what an interaction asks about, where the prompt does not.
+func callsOf(asked *execution.Interaction) []string {
+	if asked.Kind != execution.Approval && asked.Kind != execution.ClientToolResult {
+		return nil
+	}
+	lines := make([]string, len(asked.Calls))
+	for i, call := range asked.Calls {
+		lines[i] = fmt.Sprintf("%s  %s %s", call.CallID, call.Name, oneLine(string(call.Arguments)))
+	}
+	return lines
+}
+
+// waitingFor says whom the execution waits for.
+func waitingFor(asked *execution.Interaction) string {
+	if asked.Kind == execution.ClientToolResult {
+		return "Waiting for a result"
+	}
+	return "Waiting for a person"
 }

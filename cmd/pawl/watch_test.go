@@ -142,7 +142,9 @@ func TestWatch_PrintsTheCommandThatAnswersWhenNobodyCanBeAsked(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[execution.InteractionKind]string{
 		execution.Elicitation: fmt.Sprintf("pawl input %s --request req-1 \"your answer\"\n", anID),
-		execution.Approval:    fmt.Sprintf("pawl input %s --request req-1 --approve (or --reject)\n", anID),
+		execution.Approval: fmt.Sprintf("call_0_2  refund {}\n           Waiting for a person. Answer with: pawl input %s --request req-1 --approve "+
+			"(or --reject, --edit ARGUMENTS, --answer RESULT; --call CALL for one of them)\n", anID),
+		execution.ClientToolResult: fmt.Sprintf("Waiting for a result. Answer with: pawl input %s --call call_0_1 --result RESULT\n", anID),
 	} {
 		fake := newFake(question(kind))
 		fake.send(&execution.InteractionRequired{RequestID: "req-0", Kind: kind, Prompt: "an older one"},
@@ -272,15 +274,18 @@ func TestDecide_ReadsOneLine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]execution.Decision{
 		"a": {Decision: execution.Approve}, "Yes": {Decision: execution.Approve}, "n": {Decision: execution.Reject},
-		"t 42": {Decision: execution.Answer, Answer: json.RawMessage(`42`)},
-		"t it": {Decision: execution.Answer, Answer: json.RawMessage(`"it"`)},
+		"t 42":        {Decision: execution.Answer, Answer: json.RawMessage(`42`)},
+		"t it":        {Decision: execution.Answer, Answer: json.RawMessage(`"it"`)},
+		"e {\"a\":1}": {Decision: execution.Edit, Arguments: json.RawMessage(`{"a":1}`)},
+		"l":           {},
 	} {
-		decision, ok := decide(line)
+		decision, later, ok := decide(line)
+		require.Equal(t, line == "l", later)
 		require.True(t, ok, line)
 		require.Equal(t, want, decision)
 	}
-	for _, line := range []string{"x", "a lot", "t", ""} {
-		_, ok := decide(line)
+	for _, line := range []string{"x", "a lot", "t", "", "e", "e 1", "e [1]", "l now"} {
+		_, _, ok := decide(line)
 		require.False(t, ok, line)
 	}
 }
