@@ -50,7 +50,7 @@ type Config struct {
 	// Worker makes the command of another worker process; it must call Worker with its standard streams. Needed by the
 	// sweep workers and when Workers is set.
 	Worker func() *exec.Cmd
-	// Each is called after each measurement with the report so far; its error ends the run. Default: nobody is told.
+	// Each is called after each measurement with the report so far. Default: nobody is told.
 	Each func(report *Report) error
 	// Progress receives a line for each step of the run. Default: nothing is said.
 	Progress io.Writer

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Measure is one measurement. Its error ends the run.
+// Measure is one measurement.
 type Measure func(ctx context.Context, env *Env) (Result, error)
 
 // Result is what a measurement found.

@@ -73,7 +73,7 @@ type Report struct {
 	Results     []Result        `json:"results"`
 }
 
-// Run measures. What it found before an error comes with the error.
+// Run measures. A measurement that fails does not keep the others from being made; what they found comes with the error.
 func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	if cfg, err = cfg.withDefaults(); err != nil {
 		return Report{}, err
@@ -88,13 +88,18 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return report, err
 	}
 	todo := chosenOf(cfg)
+	var errs []error
 	for i, m := range todo {
 		env.say("%s (%d of %d)", m.name, i+1, len(todo))
 		if err := env.measure(ctx, m, &report); err != nil {
-			return report, err
+			errs = append(errs, err)
+			env.say("  %v", err)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return report, nil
+	return report, errors.Join(errs...)
 }
 
 // measure runs one measurement and adds what it found to the report.
