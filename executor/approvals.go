@@ -34,13 +34,13 @@ func (m *machine) checkApproval(ctx context.Context, p *pending) {
 	if !needed {
 		return
 	}
-	prompt := fmt.Sprintf("May %s be called? Approve it, edit its arguments, answer in its place, or reject it.", call.Name)
-	if doubt != nil {
-		prompt += fmt.Sprintf(" (The condition of its approval failed: %v.)", doubt)
-	}
 	p.question = &Question{
-		Kind: execution.Approval, Gate: true, Prompt: prompt,
+		Kind: execution.Approval, Gate: true,
+		Prompt:         fmt.Sprintf("May %s be called? Approve it, edit its arguments, answer in its place, or reject it.", call.Name),
 		ExpiresAfterMs: p.spec.Approval.ExpiresAfter.Milliseconds(), OnExpiry: p.spec.Approval.OnExpiry,
+	}
+	if doubt != nil {
+		p.question.Note = fmt.Sprintf("Whether %s needs an approval cannot be told: %v.", call.Name, doubt)
 	}
 }
 

@@ -155,6 +155,7 @@ func TestApprovalsOfABatchAreOneQuestionAndNothingOfThemIsSentBefore(t *testing.
 	require.Empty(t, p.parked.Reason)
 	require.Len(t, p.parked.Calls, 2)
 	require.Equal(t, argumentsHash([]byte(`{"a":1}`)), p.parked.Calls[0].ArgumentsHash)
+	require.Equal(t, "May these calls be made: pay, send? Each may be approved, edited, answered or rejected.", p.parked.Prompt)
 	evidence := NewEvidence(a.node, a.state)
 	require.Equal(t, 2, evidence.PendingApprovalCount)
 	require.Zero(t, evidence.DeferredToolCount)
@@ -197,6 +198,7 @@ func TestConditionsDecideWhoIsAsked(t *testing.T) {
 		if asked {
 			require.Equal(t, int64(61_000), p.parked.ExpiresAtMs)
 			require.Equal(t, execution.ExpireFail, p.parked.OnExpiry)
+			require.Contains(t, p.parked.Prompt, "May pay be called?")
 		}
 	}
 }

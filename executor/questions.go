@@ -28,20 +28,15 @@ func (m *machine) park() (advance, error) {
 	interaction := &execution.Interaction{
 		RequestID: m.requestID(group[0].CallID), Kind: head.Kind, Reason: head.Reason, Schema: head.Schema,
 	}
-	prompts := make([]string, len(group))
 	asked := &Asked{RequestID: interaction.RequestID}
-	for i, call := range group {
-		prompts[i] = call.Question.Prompt
-		if call.Question.Note != "" {
-			prompts[i] = call.Question.Note + "\n" + prompts[i]
-		}
+	for _, call := range group {
 		asked.Calls = append(asked.Calls, call.CallID)
 		arguments := entries[call.CallID].intent.Call.Arguments
 		interaction.Calls = append(interaction.Calls, execution.InteractionCall{
 			CallID: call.CallID, Name: call.Name, Arguments: arguments, ArgumentsHash: argumentsHash(arguments),
 		})
 	}
-	interaction.Prompt = strings.Join(prompts, "\n")
+	interaction.Prompt = promptOf(group)
 	wait := m.setExpiry(interaction, group)
 	m.state.Batch.Asked, m.state.Status = asked, StatusWaiting
 	a := m.next(ToolReturn)
@@ -52,6 +47,34 @@ func (m *machine) park() (advance, error) {
 		a.then.WaitKind = execution.WaitAuth
 	}
 	return a, nil
+}
+
+// maxNamed bounds the calls that a prompt names; the interaction lists all of them.
+const maxNamed = 10
+
+// promptOf is what a person reads of a group: what was wrong before, then the questions, those about approvals as one.
+func promptOf(group []BatchCall) string {
+	var lines, names []string
+	for _, call := range group {
+		if call.Question.Note != "" {
+			lines = append(lines, call.Question.Note)
+		}
+	}
+	for _, call := range group {
+		if call.Question.Gate && len(group) > 1 {
+			names = append(names, call.Name)
+		} else {
+			lines = append(lines, call.Question.Prompt)
+		}
+	}
+	if left := len(names) - maxNamed; left > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("%d more", left))
+	}
+	if len(names) > 0 {
+		lines = append(lines, fmt.Sprintf("May these calls be made: %s? Each may be approved, edited, answered or rejected.",
+			strings.Join(names, ", ")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // setExpiry gives the interaction the expiry of the question whose time is up first, and begins the time of those that
