@@ -79,6 +79,10 @@ func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 		"submit --limits maxCost=-1 a x":      "--limits: maxCost: want an amount",
 		"submit --output-schema /nowhere a x": "--output-schema: open /nowhere",
 		"watch":                               "accepts 1 arg",
+		"list x":                              "unknown command",
+		"list --limit 0":                      "--limit: want a number above 0",
+		"list --metadata a":                   "--metadata: want NAME=VALUE",
+		"list --updated-since yesterday":      "--updated-since: want a duration",
 		"watch 7":                             `"7" is no execution id`,
 		"cancel 7":                            `"7" is no execution id`,
 		"pause 7":                             `"7" is no execution id`,
@@ -113,7 +117,7 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 	} {
 		fake := newFake(execution.View{})
 		fake.err, fake.followErr = err, err
-		for _, line := range []string{"submit demo x", "watch " + string(anID), "cancel " + string(anID), "pause " + string(anID), "resume " + string(anID)} {
+		for _, line := range []string{"submit demo x", "list", "watch " + string(anID), "cancel " + string(anID), "pause " + string(anID), "resume " + string(anID)} {
 			got := typeCommand(t, fake, false, nil, strings.Fields(line)...)
 			require.Equal(t, exitNoAnswer, got.code, line)
 			require.Contains(t, got.err, want, line)

@@ -24,6 +24,8 @@ type fakeRemote struct {
 	reason  string // of the newest resume
 	blob    []byte
 	onInput func(execution.SubmitInput)
+	pages   []execution.ListPage // to be given in turn
+	listed  []execution.ListQuery
 
 	items     chan received
 	followErr error
@@ -47,6 +49,16 @@ func (f *fakeRemote) Execution(context.Context, execution.ID) (execution.View, e
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.view, f.err
+}
+
+func (f *fakeRemote) List(_ context.Context, query execution.ListQuery) (execution.ListPage, error) {
+	f.listed = append(f.listed, query)
+	if f.err != nil || len(f.pages) == 0 {
+		return execution.ListPage{}, f.err
+	}
+	page := f.pages[0]
+	f.pages = f.pages[1:]
+	return page, nil
 }
 
 func (f *fakeRemote) Follow(context.Context, execution.ID, execution.Sequence) (execution.Stream, error) {

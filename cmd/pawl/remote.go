@@ -14,6 +14,7 @@ import (
 type remote interface {
 	Create(ctx context.Context, key string, request execution.CreateRequest) (execution.Created, error)
 	Execution(ctx context.Context, id execution.ID) (execution.View, error)
+	List(ctx context.Context, query execution.ListQuery) (execution.ListPage, error)
 	Follow(ctx context.Context, id execution.ID, after execution.Sequence) (execution.Stream, error)
 	SubmitInput(ctx context.Context, id execution.ID, input execution.SubmitInput) (execution.View, error)
 	Cancel(ctx context.Context, id execution.ID) (execution.Steered, error)

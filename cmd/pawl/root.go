@@ -93,7 +93,7 @@ Start here, the second line in another terminal:
 
 Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 canceled, 4 suspended, 5 no answer or a refusal, 130 interrupted.
 
-The names of the environment that submit, watch, input, cancel, pause, resume and blob obey:
+The names of the environment that submit, list, watch, input, cancel, pause, resume and blob obey:
 
 `
 
@@ -105,7 +105,7 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("pawl {{.Version}}\n")
-	root.AddCommand(newDev(s), newSubmit(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
+	root.AddCommand(newDev(s), newSubmit(s, dial), newList(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
 		newPause(s, dial), newResume(s, dial), newBlob(s, dial), newAgents(s), newBench(s), newBenchWorker(s), newVersion(s))
 	return root
 }
