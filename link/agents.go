@@ -23,8 +23,9 @@ func (l *session) Agents(context.Context) ([]execution.AgentSummary, error) {
 // capabilities are what the backend of an agent can do today: the local one, the only one of this version.
 func capabilities(*agent.Definition) execution.Capabilities {
 	return execution.Capabilities{
-		Cancellation: "cooperative_token", Decisions: true, Overrides: true, Continuation: "in_process_state",
-		Waits: "input", Transcript: "full_transcript", Output: "text",
+		Cancellation: "cooperative_token", Decisions: true, Overrides: true, FrontendTools: true,
+		Continuation: "in_process_state",
+		Waits:        "input", Transcript: "full_transcript", Output: "text",
 	}
 }
 

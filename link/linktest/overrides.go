@@ -24,8 +24,9 @@ func createOverrides(t *testing.T, h Harness) {
 	request := overriding(func(r *execution.CreateRequest) {
 		r.Overrides = execution.Overrides{
 			Model: "another", Instructions: "Be brief.",
-			Generation:   &execution.Generation{MaxOutputTokens: 100, Temperature: &half, TopP: &half},
-			OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
+			Generation:    &execution.Generation{MaxOutputTokens: 100, Temperature: &half, TopP: &half},
+			OutputSchema:  json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
+			FrontendTools: []execution.FrontendTool{frontendTool("scroll")},
 		}
 		r.Limits = &execution.Limits{MaxModelRequests: 3, Deadline: time.Minute}
 	})
@@ -52,6 +53,7 @@ func createOverrides(t *testing.T, h Harness) {
 			func(r *execution.CreateRequest) { r.Instructions = "" },
 			func(r *execution.CreateRequest) { r.Generation = nil },
 			func(r *execution.CreateRequest) { r.OutputSchema = json.RawMessage(`{}`) },
+			func(r *execution.CreateRequest) { r.FrontendTools = nil },
 			func(r *execution.CreateRequest) { r.Limits = nil },
 		} {
 			other := request
@@ -60,6 +62,25 @@ func createOverrides(t *testing.T, h Harness) {
 			Refused(t, err, execution.IdempotencyKeyReused, "Idempotency-Key")
 		}
 	})
+}
+
+// frontendTool is a tool that the client carries out.
+func frontendTool(name string) execution.FrontendTool {
+	return execution.FrontendTool{Name: name, Description: "Scrolls.", Parameters: json.RawMessage(`{"type":"object"}`)}
+}
+
+func withTool(change func(*execution.FrontendTool)) func(*execution.CreateRequest) {
+	tool := frontendTool("scroll")
+	change(&tool)
+	return func(r *execution.CreateRequest) { r.FrontendTools = []execution.FrontendTool{tool} }
+}
+
+func withTools(names ...string) func(*execution.CreateRequest) {
+	return func(r *execution.CreateRequest) {
+		for _, name := range names {
+			r.FrontendTools = append(r.FrontendTools, frontendTool(name))
+		}
+	}
 }
 
 func createWithoutOverrides(t *testing.T, h Harness) {
@@ -106,6 +127,18 @@ func createRefusesOverrides(t *testing.T, h Harness) {
 		{"a long schema", "outputSchema", func(r *execution.CreateRequest) {
 			r.OutputSchema = json.RawMessage(`{"title":"` + strings.Repeat("x", 64<<10) + `"}`)
 		}},
+		{"a tool without a name", "frontendTools[0].name", withTools("")},
+		{"a tool with a bad name", "frontendTools[1].name", withTools("a", "b c")},
+		{"a tool twice", "frontendTools[1].name", withTools("a", "a")},
+		{"a tool without a description", "frontendTools[0].description", withTool(func(tool *execution.FrontendTool) { tool.Description = "" })},
+		{"a tool with a long description", "frontendTools[0].description", withTool(func(tool *execution.FrontendTool) {
+			tool.Description = strings.Repeat("x", 64<<10+1)
+		})},
+		{"a tool without parameters", "frontendTools[0].parameters", withTool(func(tool *execution.FrontendTool) { tool.Parameters = nil })},
+		{"a tool whose arguments are no object", "frontendTools[0].parameters", withTool(func(tool *execution.FrontendTool) {
+			tool.Parameters = json.RawMessage(`{"type":"string"}`)
+		})},
+		{"many tools", "frontendTools", withTools(make([]string, 65)...)},
 		{"a negative limit", "limits.maxTurns", func(r *execution.CreateRequest) { r.Limits = &execution.Limits{MaxTurns: -1} }},
 		{"a limit too large", "limits.maxTotalTokens", func(r *execution.CreateRequest) {
 			r.Limits = &execution.Limits{MaxTotalTokens: 1 << 60}
