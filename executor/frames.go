@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -13,6 +14,9 @@ const frameInterval = 50 * time.Millisecond
 
 // maxPendingFrames bounds what waits to be sent; what comes on top is lost.
 const maxPendingFrames = 64
+
+// maxFrameText bounds the text of one frame, in bytes; a longer one goes on in the next frame.
+const maxFrameText = 16 << 10
 
 // publisher sends a frame.
 type publisher interface {
@@ -50,16 +54,25 @@ func (f *frames) Frame(frame execution.Frame) {
 		return
 	}
 	frame.Step = f.step
-	for i := range f.pending {
+	text := frame.Text
+	for i := len(f.pending) - 1; i >= 0; i-- {
 		if p := &f.pending[i]; p.Type == frame.Type && p.CallID == frame.CallID {
-			p.Text += frame.Text
-			return
+			n := prefix(text, maxFrameText-len(p.Text))
+			p.Text += text[:n]
+			if text = text[n:]; text == "" {
+				return
+			}
+			break
 		}
 	}
-	if len(f.pending) >= maxPendingFrames {
-		return
+	for more := true; more; more = text != "" {
+		if len(f.pending) >= maxPendingFrames {
+			return
+		}
+		n := prefix(text, maxFrameText)
+		frame.Text, text = text[:n], text[n:]
+		f.pending = append(f.pending, frame)
 	}
-	f.pending = append(f.pending, frame)
 	if !f.started {
 		f.started = true
 		f.done, f.finished = make(chan struct{}), make(chan struct{})
@@ -67,7 +80,19 @@ func (f *frames) Frame(frame execution.Frame) {
 	}
 }
 
-// run sends the first frame at once and then one per interval. At the end it sends what is left.
+// prefix is how much of a text fits into room bytes without a character cut in two.
+func prefix(text string, room int) int {
+	if len(text) <= room {
+		return len(text)
+	}
+	for room > 0 && !utf8.RuneStart(text[room]) {
+		room--
+	}
+	return max(0, room)
+}
+
+// run sends the first frame at once and then one per interval. At the end it sends what is left of the answer's text: the
+// progress of a call that is over is no news.
 func (f *frames) run() {
 	defer close(f.finished)
 	ticker := time.NewTicker(frameInterval)
@@ -79,7 +104,10 @@ func (f *frames) run() {
 		select {
 		case <-ticker.C:
 		case <-f.done:
-			for frame, ok := f.next(); ok && f.send(frame); frame, ok = f.next() {
+			for frame, ok := f.next(); ok; frame, ok = f.next() {
+				if frame.Type == execution.FrameTextDelta && !f.send(frame) {
+					return
+				}
 			}
 			return
 		}

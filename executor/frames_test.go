@@ -8,9 +8,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -39,7 +42,11 @@ func TestFramesAreJoinedAndBounded(t *testing.T) {
 		}
 		f.Frame(execution.Frame{Type: execution.FrameToolProgress, CallID: "call_0_0", Text: "half"})
 		f.close()
-		require.LessOrEqual(t, len(sent.frames), 23)
+		require.LessOrEqual(t, len(sent.frames), 22)
+		require.Equal(t, "x", sent.frames[0].Text, "the first comes at once")
+		for i := range len(sent.frames) - 2 { // the last is sent because the node ends
+			require.GreaterOrEqual(t, sent.at[i+1].Sub(sent.at[i]), frameInterval)
+		}
 		total := ""
 		for _, frame := range sent.frames {
 			require.Equal(t, execution.Step(4), frame.Step)
@@ -48,7 +55,7 @@ func TestFramesAreJoinedAndBounded(t *testing.T) {
 			}
 		}
 		require.Equal(t, strings.Repeat("x", 1000), total, "nothing is lost while the store answers")
-		require.Equal(t, "half", sent.frames[len(sent.frames)-1].Text, "what is left goes out before the commit")
+		require.NotEqual(t, execution.FrameToolProgress, sent.frames[len(sent.frames)-1].Type, "the call is over")
 		f.Frame(execution.Frame{Text: "late"})
 		f.close()
 	})
@@ -66,4 +73,81 @@ func TestFramesAreDroppedOnError(t *testing.T) {
 		require.Len(t, sent.frames, 2)
 		newFrames(t.Context(), testID, 4, sent).close()
 	})
+}
+
+// Case F8: however much comes at once, a frame is small, and what cannot be sent in time is lost and not kept.
+func TestCaseF8_FramesAreSmall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sent := &sentFrames{}
+		f := newFrames(t.Context(), testID, 4, sent)
+		text := strings.Repeat("größe", 20_000)
+		f.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: text})
+		f.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "end"})
+		f.close()
+		total := ""
+		for _, frame := range sent.frames {
+			require.LessOrEqual(t, len(frame.Text), maxFrameText)
+			require.True(t, utf8.ValidString(frame.Text))
+			total += frame.Text
+		}
+		require.Equal(t, text+"end", total)
+		require.LessOrEqual(t, len(sent.frames), len(text)/maxFrameText+2)
+
+		f = newFrames(t.Context(), testID, 4, sent)
+		for range 1000 {
+			f.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: text})
+		}
+		require.LessOrEqual(t, len(f.pending), maxPendingFrames)
+		f.close()
+	})
+}
+
+func TestProgressOfManyCallsIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sent := &sentFrames{}
+		f := newFrames(t.Context(), testID, 4, sent)
+		for i := range 3000 {
+			f.Frame(execution.Frame{Type: execution.FrameToolProgress, CallID: execution.NewCallID(0, i%100), Text: "a line\n"})
+			<-time.After(time.Millisecond)
+		}
+		f.close()
+		require.LessOrEqual(t, len(sent.frames), 61, "twenty a second")
+	})
+}
+
+// Case F8: what a stream sends never reaches the journal, whose bytes do not depend on how many deltas there were.
+func TestCaseF8_DeltasLeaveTheJournalAlone(t *testing.T) {
+	t.Parallel()
+	stored := map[int]int{}
+	for _, deltas := range []int{0, 1, 5000} {
+		synctest.Test(t, func(t *testing.T) {
+			kit := &local.Kit{Model: streaming(deltas)}
+			w := newWorld(t, &agent.Definition{}, kit, nil)
+			require.Equal(t, execution.Completed, w.drive().State)
+			for key, value := range w.dump() {
+				require.NotContains(t, value, "secret delta")
+				stored[deltas] += len(key) + len(value)
+			}
+		})
+	}
+	require.Equal(t, stored[0], stored[1])
+	require.Equal(t, stored[0], stored[5000])
+}
+
+// streaming is a model that answers after so many deltas, which take two seconds.
+type streaming int
+
+func (n streaming) Generate(_ context.Context, _ local.ModelRequest, sink local.Sink) (local.ModelResponse, error) {
+	for i := range int(n) {
+		sink.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "secret delta "})
+		if i%100 == 0 {
+			<-time.After(2 * time.Second / 50)
+		}
+	}
+	if n < 100 {
+		<-time.After(2 * time.Second)
+	}
+	return text("done"), nil
 }

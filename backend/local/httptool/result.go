@@ -77,10 +77,9 @@ func statusText(status int) string {
 
 // content is the body itself when it is JSON, else the JSON string of its text.
 func content(body []byte) json.RawMessage {
-	if utf8.Valid(body) {
-		var compact bytes.Buffer
-		compact.Grow(len(body))
-		if err := json.Compact(&compact, body); err == nil {
+	if json.Valid(body) && utf8.Valid(body) {
+		compact := bytes.NewBuffer(make([]byte, 0, len(body)))
+		if err := json.Compact(compact, body); err == nil {
 			return compact.Bytes()
 		}
 	}
