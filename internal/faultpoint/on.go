@@ -20,12 +20,17 @@ var hits atomic.Int64
 // Hit kills the process if PAWL_FAULTPOINT names this point and it is reached for the number of times asked for.
 func Hit(name string) {
 	point, count := parse(os.Getenv("PAWL_FAULTPOINT"))
-	if point != name || hits.Add(1) != count {
+	if point != name {
 		return
 	}
-	fmt.Fprintln(os.Stderr, "FAULTPOINT "+name)
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // a process may always signal itself
-	select {}                                      // the signal may take a moment: nothing may follow the point
+	switch hit := hits.Add(1); {
+	case hit < count:
+		return
+	case hit == count:
+		fmt.Fprintln(os.Stderr, "FAULTPOINT "+name)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // a process may always signal itself
+	}
+	select {} // the signal may take a moment: nothing may follow the point, in any goroutine
 }
 
 // Armed reports whether this process is to die at the point: what makes its moment too short to be hit may be left out.

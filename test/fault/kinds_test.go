@@ -5,6 +5,7 @@ package fault
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,7 +39,10 @@ agents:
       - {name: raw, type: mcp, $RAW, onUnknown: tell_model, timeout: 120s}
       - {name: web, type: mcp, url: "$WEB", trustHints: true, onUnknown: tell_model, timeout: 120s}
       - {name: far, type: mcp, url: "$FAR", timeout: 120s}
+      - {name: gated, type: http, url: "$TOOLS/gated", approval: always, onUnknown: tell_model, timeout: 120s}
+      - {name: later, type: http, url: "$TOOLS/later", recovery: idempotent, timeout: 120s}
       - {name: confirm, type: human}
+      - {name: pick, type: client}
 `
 
 // sent is how often a call reaches its server in all, by what was killed where.
@@ -66,6 +70,8 @@ func sends() []sent {
 		{"web_idem", "/web/idem", 1, 1, 2, 2, 1},
 		{"web_plain", "/web/plain", 1, 0, 1, 1, 1},
 		{"far_read", "/far/read", 1, 1, 1, 1, 1}, // its hint is not trusted, and it asks
+		{"gated", "/gated", 1, 1, 1, 1, 1},       // sent when a person has approved it, behind the others
+		{"later", "/later", 1, 1, 2, 2, 2},       // its result comes later; that it will is kept with the commit
 	}
 }
 
@@ -78,7 +84,8 @@ type moment struct {
 	count    func(sent) int
 	asked    []string // the calls that a person is asked about because their outcome is unknown
 	decision execution.Decision
-	answered bool // the worker dies behind the answer to confirm
+	// answers is how many questions are answered before the worker dies.
+	answers int
 }
 
 func moments() []moment {
@@ -94,17 +101,21 @@ func moments() []moment {
 			asked: unknown, decision: execution.Decision{Decision: execution.Answer, Answer: json.RawMessage(`{"from":"a person"}`)},
 		},
 		{
-			// The first call to come back is the question of confirm.
-			name: "behind the effect and before the receipt", point: "tool_sent#2", hold: true, count: func(s sent) int { return s.effected },
+			// The first calls to come back are the questions of confirm and pick.
+			name: "behind the effect and before the receipt", point: "tool_sent#3", hold: true, count: func(s sent) int { return s.effected },
 			asked: unknown, decision: execution.Decision{Decision: execution.Reject, Reason: "it did not happen"},
 		},
-		{name: "behind the receipts and before the commit", point: "before_commit:tool_return", count: func(s sent) int { return s.receipt }},
 		{
-			name: "behind the answer of a person and before its receipt", point: "claimed:tool_return",
-			count: func(s sent) int { return s.receipt }, answered: true,
+			name: "behind the receipts and before the commit", point: "before_commit:tool_return",
+			count: func(s sent) int { return s.receipt },
 		},
+		{name: "behind an approval", point: "claimed:tool_return", count: once, answers: 1},
+		{name: "behind an answer to a question", point: "claimed:tool_return#2", count: once, answers: 2},
+		{name: "behind a result that the client owed", point: "claimed:tool_return#3", count: once, answers: 3},
 	}
 }
+
+func once(sent) int { return 1 }
 
 // Cases B1, B5, B6 and B7: whatever kind of tool a killed worker was calling, and wherever in the call it was, the call
 // follows its recovery class, with the same effect id; a call with a receipt is never entered again.
@@ -131,13 +142,18 @@ func (m moment) play(t *testing.T) {
 	}
 	victim := stack.Worker(env)
 	id := api.Submit("every", "Do it all.").ID
+	people := &people{decision: m.decision, unknown: map[string]int{}, answered: map[string]int{}}
 	switch {
-	case m.answered:
-		api.Reply(api.AwaitState(id, endTimeout, execution.WaitingForInput), "yes")
+	case m.answers > 0:
+		for range m.answers {
+			people.answer(t, api, api.AwaitState(id, endTimeout, execution.WaitingForInput))
+		}
 		victim.WaitFault(m.point)
 	case m.hold:
 		for _, call := range sends() {
-			tools.WaitCalls(t, endTimeout, call.path, 1)
+			if call.name != "gated" {
+				tools.WaitCalls(t, endTimeout, call.path, 1)
+			}
 		}
 		harness.Eventually(t, endTimeout, "the call that answers at once has its receipt", func() bool {
 			return m.point != "" || returned(api.Events(id), "first")
@@ -151,8 +167,14 @@ func (m moment) play(t *testing.T) {
 		victim.WaitFault(m.point)
 	}
 	stack.Worker()
-	m.finish(t, api, id)
-	m.check(t, api, tools, id)
+	for {
+		view := api.AwaitState(id, endTimeout, execution.WaitingForInput, execution.Completed)
+		if view.State == execution.Completed {
+			break
+		}
+		people.answer(t, api, view)
+	}
+	m.check(t, api, tools, id, people)
 }
 
 // behave makes the tools behave. What holds until the gate is closed answers then only when the worker is killed by its
@@ -160,12 +182,14 @@ func (m moment) play(t *testing.T) {
 func (m moment) behave(tools *harness.ToolServer) (gate chan struct{}) {
 	gate = make(chan struct{})
 	for _, call := range sends() {
-		if !m.hold || call.name == "first" && m.point == "" {
-			continue
+		status, answer := http.StatusOK, `{"ok":true}`
+		if call.name == "later" {
+			status, answer = http.StatusAccepted, `{"deferred":true}`
 		}
+		held := m.hold && call.name != "gated" && (call.name != "first" || m.point != "")
 		tools.Behave(call.path, func(ctx context.Context, c harness.ToolCall) (int, string) {
-			if c.Attempt > 1 {
-				return http.StatusOK, `{"ok":true}`
+			if c.Attempt > 1 || !held {
+				return status, answer
 			}
 			if m.point == "" {
 				return harness.Hang(ctx, c)
@@ -174,7 +198,7 @@ func (m moment) behave(tools *harness.ToolServer) (gate chan struct{}) {
 			case <-gate:
 			case <-ctx.Done():
 			}
-			return http.StatusOK, `{"ok":true}`
+			return status, answer
 		})
 	}
 	for _, name := range []string{"early", "late"} {
@@ -196,7 +220,7 @@ func kindsFile(t *testing.T, tools *harness.ToolServer) string {
 	for _, call := range sends() {
 		calls = append(calls, "{name: "+call.name+", arguments: {}}")
 	}
-	calls = append(calls, `{name: confirm, arguments: {question: "Go on?"}}`)
+	calls = append(calls, `{name: confirm, arguments: {question: "Go on?"}}`, "{name: pick, arguments: {}}")
 	return strings.NewReplacer(
 		"$CALLS", strings.Join(calls, ", "), "$TOOLS", tools.URL,
 		"$IO", harness.MCPCommand(t, tools, "/io"), "$RAW", harness.MCPCommand(t, tools, "/raw"),
@@ -213,44 +237,48 @@ func returned(events []execution.Event, name string) bool {
 	return false
 }
 
-// finish answers whatever is asked until the execution has ended, and checks that nothing else was asked.
-func (m moment) finish(t *testing.T, api *harness.API, id execution.ID) {
-	t.Helper()
-	var asked []string
-	elicited := 0
-	for {
-		view := api.AwaitState(id, endTimeout, execution.WaitingForInput, execution.Completed)
-		if view.State == execution.Completed {
-			break
-		}
-		open := view.Interaction
-		if open.Kind == execution.Elicitation {
-			require.Equal(t, "confirm", open.Calls[0].Name)
-			elicited++
-			api.Reply(view, "yes")
-		} else {
-			require.Equal(t, execution.OutcomeUnknown, open.Reason)
-			for _, call := range open.Calls {
-				asked = append(asked, call.Name)
-			}
-			api.Decide(view, m.decision)
-		}
-		harness.Eventually(t, endTimeout, "the answer is taken", func() bool {
-			now := api.Get(id)
-			return now.Interaction == nil || now.Interaction.RequestID != open.RequestID
-		})
-	}
-	slices.Sort(asked)
-	require.Equal(t, m.asked, asked, "asked about because the outcome is unknown")
-	if m.answered {
-		require.Zero(t, elicited, "case K2: what was answered is not asked again")
-	} else {
-		require.Equal(t, 1, elicited)
-	}
+// people answer whatever is asked, and note what that was.
+type people struct {
+	decision execution.Decision // about calls whose outcome is unknown
+	unknown  map[string]int     // by call, those included
+	answered map[string]int     // the other questions, by call
 }
 
-func (m moment) check(t *testing.T, api *harness.API, tools *harness.ToolServer, id execution.ID) {
+// answer answers the open interaction and waits until that is taken.
+func (p *people) answer(t *testing.T, api *harness.API, view execution.View) {
 	t.Helper()
+	open, noted := view.Interaction, p.answered
+	calls := open.Calls
+	switch {
+	case open.Reason == execution.OutcomeUnknown:
+		noted = p.unknown
+		api.Decide(view, p.decision)
+	case open.Kind == execution.Approval:
+		api.Decide(view, execution.Decision{Decision: execution.Approve})
+	case open.Kind == execution.Elicitation:
+		api.Reply(view, "yes")
+	case open.Kind == execution.ClientToolResult:
+		calls = open.Calls[:1] // one at a time: the rest is asked for again
+		api.Input(view.ID, "result-"+string(calls[0].CallID), execution.Input{
+			Type: execution.ToolResultInput, CallID: calls[0].CallID, Result: json.RawMessage(`{"picked":"A"}`),
+		})
+	default:
+		require.Fail(t, "not expected", "%+v", open)
+	}
+	for _, call := range calls {
+		noted[call.Name]++
+	}
+	harness.Eventually(t, endTimeout, "the answer is taken", func() bool {
+		now := api.Get(view.ID)
+		return now.Interaction == nil || now.Interaction.RequestID != open.RequestID
+	})
+}
+
+func (m moment) check(t *testing.T, api *harness.API, tools *harness.ToolServer, id execution.ID, people *people) {
+	t.Helper()
+	require.Equal(t, m.asked, slices.Sorted(maps.Keys(people.unknown)), "asked about because the outcome is unknown")
+	require.Equal(t, map[string]int{"gated": 1, "confirm": 1, "pick": 1, "later": 1}, people.answered,
+		"case K2: what was answered is not asked again")
 	events := api.Events(id)
 	harness.CheckLog(t, id, events)
 	require.Equal(t, 1, harness.CountWarnings(events, execution.WarningReclaimed))

@@ -21,6 +21,7 @@ const Tools = `
       - {name: weather, type: http, url: "$TOOLS/weather", description: The weather of a city., recovery: read_only,
          parameters: {type: object, properties: {city: {type: string}}, required: [city]}}
       - {name: broken, type: http, url: "$TOOLS/broken", description: Is out of order., recovery: read_only, parameters: {type: object}}
+      - {name: pay, type: http, url: "$TOOLS/pay", description: Pays., parameters: {type: object}, approval: always}
       - {name: slow, type: http, url: "$TOOLS/slow", description: Takes long., parameters: {type: object}, timeout: 120s}
 `
 
@@ -83,6 +84,11 @@ func All() []Scenario {
 			Answer: "It does not work.", Failed: []string{"broken"}, state: execution.Completed,
 		},
 		{
+			Name: "a rejected call beside one that is not", Says: "Pay for Oslo.",
+			Calls: []modelserver.Call{oslo, {Name: "pay", Arguments: `{"amount":7}`}}, Answer: "It is not paid.", Failed: []string{"pay"},
+			act: reject, state: execution.Completed,
+		},
+		{
 			Name: "a canceled call", Says: "Take your time.", Calls: []modelserver.Call{oslo, {Name: "slow", Arguments: "{}"}},
 			act: cancelInCall, state: execution.Canceled,
 		},
@@ -127,6 +133,9 @@ func (s Scenario) Play(t *testing.T, cast Cast) {
 	view := say(t, cast.API, second, ended.ConversationID, Thanks)
 	view = cast.API.AwaitState(view.ID, endTimeout, execution.Completed)
 	require.Equal(t, Welcome, view.Outcome.Answer)
+	for _, call := range cast.Tools.Calls("/pay") {
+		require.NotEqual(t, first.ID, call.Execution, "what was rejected is not sent")
+	}
 	require.Equal(t, int64(1), view.Usage.Requests)
 	harness.CheckLog(t, view.ID, cast.API.Events(view.ID))
 }
@@ -152,6 +161,15 @@ func failed(events []execution.Event) []string {
 		}
 	}
 	return names
+}
+
+// reject rejects the call that wants an approval.
+func reject(t *testing.T, cast Cast, view execution.View) {
+	t.Helper()
+	open := cast.API.AwaitState(view.ID, endTimeout, execution.WaitingForInput)
+	require.Len(t, open.Interaction.Calls, 1)
+	require.Equal(t, "pay", open.Interaction.Calls[0].Name)
+	cast.API.Decide(open, execution.Decision{Decision: execution.Reject, Reason: "too dear"})
 }
 
 // cancelInCall cancels when the slow call is in flight and the other one has its receipt.
