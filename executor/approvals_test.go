@@ -409,3 +409,13 @@ func TestRefusalToAnswer(t *testing.T) {
 	a := p.on(execution.Input{Type: execution.ElicitationResponse, Declined: true})
 	require.Equal(t, execution.ToolRejected, a.messages[0].ToolResult.ErrorKind)
 }
+
+func TestResultThatComesLateResolvesAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	s, a := parked(t)
+	next := reply(t, s, a, execution.Input{
+		Type: execution.ToolResultInput, CallID: "call_0_1", Result: json.RawMessage(`{"sent":true}`),
+	})
+	require.Equal(t, []execution.CallID{"call_0_0"}, next.state.Batch.Asked.Calls, "the other one is asked about still")
+	require.Equal(t, CallReturned, next.state.Batch.Calls[1].Status)
+}
