@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/expression"
 )
 
@@ -49,21 +51,10 @@ func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
 	return made, nil
 }
 
-// compile makes a JSON Schema ready. References out of it are refused.
 func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	compiled, err := agent.CompileSchema(schema)
 	if err != nil {
-		return nil, fmt.Errorf("the schema is not JSON: %w", err)
-	}
-	const name = "schema.json"
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
-	if err := compiler.AddResource(name, parsed); err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	compiled, err := compiler.Compile(name)
-	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
+		return nil, fmt.Errorf("the schema cannot be used: %w", err)
 	}
 	return compiled, nil
 }
@@ -97,15 +88,21 @@ func (s *schemas) fits(schema json.RawMessage, document []byte) error {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
 	if err := compiled.Validate(value); err != nil {
-		return fmt.Errorf("does not fit: %w", err)
+		return fmt.Errorf("does not fit: %s", misfit(err))
 	}
 	return nil
 }
 
-// noLoader refuses references to files and hosts.
-type noLoader struct{}
-
-var errForeignReference = errors.New("a schema may refer only to itself")
-
-// Load refuses.
-func (noLoader) Load(string) (any, error) { return nil, errForeignReference }
+// misfit says on one line where a document does not fit; the name of the schema, which says nothing, is left out.
+func misfit(err error) string {
+	text := err.Error()
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	var points []string
+	for line := range strings.Lines(text) {
+		points = append(points, strings.TrimPrefix(strings.TrimSpace(line), "- "))
+	}
+	return strings.Join(points, "; ")
+}

@@ -122,6 +122,9 @@ func statusOfType(d detail) int {
 	return http.StatusInternalServerError
 }
 
+// Classify says what the loop may do about a status without more words, and names the failure for people.
+func Classify(status int) (local.ErrorKind, string) { return classify(status, detail{}) }
+
 // classify says what the loop may do and names the failure for people.
 func classify(status int, d detail) (local.ErrorKind, string) {
 	switch status {
