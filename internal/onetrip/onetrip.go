@@ -8,6 +8,7 @@ package onetrip
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,6 +20,8 @@ import (
 // Store is what is needed of the journal in Redis.
 type Store interface {
 	Commit(ctx context.Context, commit journal.Commit) (journal.Committed, error)
+	// Send sends commands in one round trip. An error is that ctx has ended: the commands must not be looked at then.
+	Send(ctx context.Context, cmds ...redis.Cmder) error
 	// CommitIn appends a commit to the pipeline. What it returns gives its answer once the pipeline was sent.
 	CommitIn(ctx context.Context, pipe redis.Pipeliner, commit journal.Commit) (
 		answer func(ctx context.Context) (journal.Committed, error), err error)
@@ -60,7 +63,9 @@ func (p *pipeline) CommitAndEnqueue(ctx context.Context, commit journal.Commit, 
 		committed, err = p.store.Commit(ctx, commit)
 		return committed, false, err
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	if err = p.store.Send(ctx, pipe.Cmds()...); err != nil {
+		return journal.Committed{}, false, fmt.Errorf("onetrip: commit %s: %w: %w", commit.Execution, journal.ErrUnavailable, err)
+	}
 	enqueued = placed() == nil
 	committed, err = answer(ctx)
 	return committed, enqueued, err

@@ -23,6 +23,16 @@ type script struct {
 	source string
 }
 
+// command is the script's call by its digest.
+func (s *script) command(ctx context.Context, keys []string, args []any) *redis.Cmd {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, "evalsha", s.Hash(), len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	return redis.NewCmd(ctx, append(all, args...)...)
+}
+
 // load makes a script of its text: see texts. Constants are Lua locals by name; those that the text mentions precede it.
 func load(constants []constant, name string) *script {
 	text := texts()[name]

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/gather"
 	"github.com/pawl-run/pawl/journal"
 )
 
@@ -51,6 +52,7 @@ type Store struct {
 	scripts scripts
 	memory  *memoryGuard
 	feed    *feed
+	group   *gather.Group // nil in a Cluster
 }
 
 // New makes a Store. It sends nothing to Redis. The caller keeps the client and closes it after the Store.
@@ -69,7 +71,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Store, error) {
 	keys := keyspace{prefix: cfg.Prefix}
 	return &Store{
 		rdb: rdb, cfg: cfg, keys: keys, scripts: loadScripts(constants),
-		memory: newMemoryGuard(rdb), feed: newFeed(rdb, keys, cfg.Logger),
+		memory: newMemoryGuard(rdb), feed: newFeed(rdb, keys, cfg.Logger), group: gather.New(rdb),
 	}, nil
 }
 
@@ -98,5 +100,20 @@ func (s *Store) runKeys(ctx context.Context, script *script, keys []string, args
 	if err := ctx.Err(); err != nil {
 		return nil, err // go-redis may still write on a context that has ended
 	}
-	return script.Run(ctx, s.rdb, keys, append(args, s.now())...).Result()
+	args = append(args, s.now())
+	if s.group == nil {
+		return script.Run(ctx, s.rdb, keys, args...).Result()
+	}
+	cmd := script.command(ctx, keys, args)
+	if err := s.group.Do(ctx, cmd); err != nil {
+		return nil, err
+	}
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		return script.Eval(ctx, s.rdb, keys, args...).Result()
+	}
+	return cmd.Result()
 }
+
+// Send sends commands in one round trip, perhaps together with those of others; none of the store's own in between. An error
+// is that ctx ended: the commands must not be looked at then. It needs a client of one server.
+func (s *Store) Send(ctx context.Context, cmds ...redis.Cmder) error { return s.group.Do(ctx, cmds...) }
