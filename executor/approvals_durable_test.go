@@ -28,17 +28,20 @@ func TestExpiryOfAnApproval(t *testing.T) {
 	t.Parallel()
 	for onExpiry, check := range map[execution.OnExpiry]func(t *testing.T, w *world){
 		execution.ExpireReject: func(t *testing.T, w *world) {
+			t.Helper()
 			row := w.drive()
 			require.Equal(t, execution.Completed, row.State)
 			require.Zero(t, row.Usage.ToolCalls)
 			require.Equal(t, execution.ToolRejected, w.history()[2].ToolResult.ErrorKind)
 		},
 		execution.ExpireFail: func(t *testing.T, w *world) {
+			t.Helper()
 			row := w.drive()
 			require.Equal(t, execution.Failed, row.State)
 			require.Equal(t, execution.CodeInteractionExpired, row.Failure.Code)
 		},
 		execution.ExpireSuspend: func(t *testing.T, w *world) {
+			t.Helper()
 			require.Equal(t, execution.Suspended, w.drive().State)
 			change, err := w.store.Resume(t.Context(), w.id)
 			require.NoError(t, err)
