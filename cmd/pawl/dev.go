@@ -53,7 +53,9 @@ func dev(ctx context.Context, s streams, cfg config.Dev) error {
 	logger := app.NewLogger(s.err, cfg.Log)
 	app.AdoptRedisLog(logger)
 	logger.InfoContext(ctx, "starting", "program", "dev", "build", version.Read().String())
-	err := app.RunDev(ctx, cfg, app.Deps{Logger: logger}, func(started app.Started) { welcome(s, cfg, started) })
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	err := app.RunDev(ctx, cfg, app.Deps{Logger: logger, Again: app.Hangups(ctx, stop)}, func(started app.Started) { welcome(s, cfg, started) })
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return &exit{code: exitFailed, err: err}
 	}

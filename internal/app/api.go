@@ -26,7 +26,7 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 	if err := requireLoopback(cfg.Addr); err != nil {
 		return err
 	}
-	catalog, err := deps.catalog(cfg.AgentsFile)
+	catalog, err := deps.agents(cfg.AgentsFile)
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,15 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		}
 	}
 	deps.Logger.InfoContext(ctx, "serving the API", "addr", listener.Addr().String(), "agents", catalog.Names())
-	return serve(ctx, listener, deps.mount(server), server.Drain, deps.Logger)
+	return together(ctx,
+		func(ctx context.Context) error {
+			return serve(ctx, listener, deps.mount(server), server.Drain, deps.Logger)
+		},
+		func(ctx context.Context) error { return catalog.watch(ctx, deps.Again) },
+	)
 }
 
-func newServer(b *base, catalog *agent.Catalog, cfg config.API, deps Deps) (*httpapi.Server, error) {
+func newServer(b *base, catalog link.Catalog, cfg config.API, deps Deps) (*httpapi.Server, error) {
 	service, err := link.New(link.Config{
 		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, MaxOpen: cfg.MaxOpen,
 		Logger: deps.Logger,

@@ -22,6 +22,8 @@ type Deps struct {
 	Waker *queue.Waker
 	// Catalog takes the place of the agents' file.
 	Catalog *agent.Catalog
+	// Again asks the program, message by message, to read its agents' file again. Nil: nobody asks.
+	Again <-chan struct{}
 	// Listener takes the place of the API's address.
 	Listener net.Listener
 	// Extra are handlers that are served beside the API, by pattern.

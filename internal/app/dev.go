@@ -65,6 +65,9 @@ func runThree(ctx context.Context, cfg config.Dev, deps Deps, store *devRedis) e
 		own := deps
 		own.Logger = deps.Logger.With("program", name)
 		own.RedisTold = name != "api"
+		if name != "api" { // which alone has the agents
+			own.Again = nil
+		}
 		return own
 	}
 	reaper := config.Reaper{Store: base, Log: cfg.Log, Journal: cfg.Journal, Reap: cfg.Reap}

@@ -48,7 +48,7 @@ func Main(p Program, args []string, stdout, stderr io.Writer) int {
 		stop() // from here on a signal ends the process
 	}()
 	logger.Info("starting", "build", version.Read().String(), "pid", os.Getpid())
-	err := p.Run(ctx, Deps{Logger: logger})
+	err := p.Run(ctx, Deps{Logger: logger, Again: Hangups(ctx, stop)})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		logger.Error("ended by an error", "error", err)
 		return exitError

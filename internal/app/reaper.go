@@ -33,6 +33,7 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 	server := &admin{program: "reaper", rdb: b.rdb, facts: b.facts}
 	return together(ctx,
 		func(ctx context.Context) error { return server.run(ctx, cfg.AdminAddr, deps.Logger) },
+		func(ctx context.Context) error { return nothingToRead(ctx, deps.Again, deps.Logger) },
 		sweeper.Run,
 	)
 }

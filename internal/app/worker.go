@@ -70,6 +70,7 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 			return w.run(ctx, func() { server.stopping.Store(true) })
 		},
 		func(context.Context) error { return server.run(adminCtx, cfg.AdminAddr, deps.Logger) },
+		func(context.Context) error { return nothingToRead(adminCtx, deps.Again, deps.Logger) },
 	)
 }
 

@@ -82,12 +82,12 @@ type HTTP struct {
 
 // Agents says which agents there are.
 type Agents struct {
-	AgentsFile string `envconfig:"PAWL_AGENTS" required:"true" desc:"the file that declares the agents (agents.yaml)"`
+	AgentsFile string `envconfig:"PAWL_AGENTS" required:"true" desc:"the file that declares the agents (agents.yaml); read again on SIGHUP"`
 }
 
 // DevAgents says which agents `pawl dev` has.
 type DevAgents struct {
-	AgentsFile string `envconfig:"PAWL_AGENTS" desc:"the file that declares the agents; a built-in demo agent when empty"`
+	AgentsFile string `envconfig:"PAWL_AGENTS" desc:"the file that declares the agents, read again on SIGHUP; a built-in demo agent when empty"`
 }
 
 // Admin is the worker's and the reaper's own small server.

@@ -1,8 +1,8 @@
-//go:build !linux
+//go:build !unix
 
 package harness
 
 import "syscall"
 
-// processAttributes gives a child its own process group.
-func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// processAttributes are the default ones: there are no process groups to kill.
+func processAttributes() *syscall.SysProcAttr { return nil }

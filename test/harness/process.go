@@ -80,23 +80,26 @@ func (p *Process) Kill() {
 	if !p.Running() {
 		return
 	}
-	_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // its own process group; an error says that it has ended
+	_ = killGroup(p.cmd.Process) // its own process group; an error says that it has ended
 	<-p.done
 }
 
 // Freeze stops the process with SIGSTOP.
-func (p *Process) Freeze() { p.signal(syscall.SIGSTOP) }
+func (p *Process) Freeze() { p.signal(freeze) }
 
 // Thaw lets the process go on with SIGCONT.
-func (p *Process) Thaw() { p.signal(syscall.SIGCONT) }
+func (p *Process) Thaw() { p.signal(thaw) }
 
 // Terminate asks the process to stop with SIGTERM and does not wait.
 func (p *Process) Terminate() { p.signal(syscall.SIGTERM) }
 
+// HangUp sends SIGHUP, which asks a program to read its agents again.
+func (p *Process) HangUp() { p.signal(syscall.SIGHUP) }
+
 // Interrupt sends SIGINT to the process and its children, as Ctrl-C at a terminal does.
 func (p *Process) Interrupt() {
 	p.tb.Helper()
-	if err := syscall.Kill(-p.PID(), syscall.SIGINT); err != nil {
+	if err := interruptGroup(p.cmd.Process); err != nil {
 		p.tb.Fatalf("interrupt %s: %v", p.Name, err)
 	}
 }

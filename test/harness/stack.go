@@ -91,6 +91,14 @@ func New(tb testing.TB, cfg Config) *Stack {
 	}
 }
 
+// WriteAgents puts another text in place of the agents file.
+func (s *Stack) WriteAgents(text string) {
+	s.tb.Helper()
+	if err := os.WriteFile(s.agents, []byte(text), 0o600); err != nil {
+		s.tb.Fatalf("write agents: %v", err)
+	}
+}
+
 // For is the same stack for a subtest: what it starts and what fails belongs to tb.
 func (s *Stack) For(tb testing.TB) *Stack {
 	tb.Helper()
