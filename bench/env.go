@@ -35,9 +35,12 @@ func newEnv(ctx context.Context, cfg Config) (*Env, error) {
 	return env, nil
 }
 
+// closeTimeout bounds the tidying of a Redis that was given.
+const closeTimeout = 10 * time.Second
+
 // close leaves a Redis that was given as empty as it was.
 func (e *Env) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	var err error
 	if !e.main.own() {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/internal/redisconn"
+	"github.com/pawl-run/pawl/internal/redisserver"
 	"github.com/pawl-run/pawl/internal/redistest"
 )
 
@@ -199,10 +201,11 @@ func TestStartRedisServer_EndsWhatAKilledRunLeftBehind(t *testing.T) {
 	path, err := exec.LookPath("redis-server")
 	require.NoError(t, err)
 	dir, logger := t.TempDir(), slog.New(slog.DiscardHandler)
-	leftover := &redisServer{path: path, dir: dir, logger: logger}
-	require.NoError(t, leftover.start(t.Context()))
-	t.Cleanup(leftover.stop)
-	rdb := redis.NewClient(&redis.Options{Addr: leftover.addr})
+	leftover, err := redisserver.Start(t.Context(), path, dir, "--appendonly", "yes")
+	require.NoError(t, err)
+	t.Cleanup(leftover.Stop)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, addrFile), []byte(leftover.Addr()+"\n"), 0o600))
+	rdb := redis.NewClient(&redis.Options{Addr: leftover.Addr()})
 	require.NoError(t, rdb.Set(t.Context(), "kept", "yes", 0).Err())
 	require.NoError(t, rdb.Close())
 
@@ -210,7 +213,7 @@ func TestStartRedisServer_EndsWhatAKilledRunLeftBehind(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(server.stop)
 	select {
-	case <-leftover.done:
+	case <-leftover.Done():
 	case <-time.After(jobTimeout):
 		t.Fatal("the leftover still runs")
 	}

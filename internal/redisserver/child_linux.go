@@ -1,8 +1,8 @@
-package app
+package redisserver
 
 import "syscall"
 
-// childAttributes keep Ctrl-C at the terminal from the child, which must outlive the worker's drain, and end it when we
+// childAttributes keep Ctrl-C at the terminal from the child, which must outlive what it is for, and end it when we
 // are killed.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

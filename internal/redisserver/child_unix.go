@@ -1,8 +1,8 @@
 //go:build unix && !linux
 
-package app
+package redisserver
 
 import "syscall"
 
-// childAttributes keep Ctrl-C at the terminal from the child, which must outlive the worker's drain.
+// childAttributes keep Ctrl-C at the terminal from the child, which must outlive what it is for.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

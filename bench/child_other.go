@@ -1,8 +1,0 @@
-//go:build !linux
-
-package bench
-
-import "syscall"
-
-// childAttributes has nothing to ask for here.
-func childAttributes() *syscall.SysProcAttr { return nil }
