@@ -5,7 +5,7 @@
 -- Refuses: NOTFOUND.
 -- Invariant: writes nothing; the page and the state are of one moment.
 local after, limit = unpack(ARGV, 1, 2)
-local x = open(tail())
+local x = open(tail(), { 'id', 'state', 'runnableAtMs' })
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 local page = {}
 if number(limit) > 0 then page = redis.call('LRANGE', x.events, after, text(number(after) + number(limit) - 1)) end

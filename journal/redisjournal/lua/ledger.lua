@@ -5,7 +5,7 @@
 -- Refuses: NOTFOUND.
 -- Invariant: writes nothing.
 local count = number(ARGV[1])
-local x = open(tail())
+local x = open(tail(), { 'id', 'state', 'runnableAtMs' })
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 local entries = {}
 for i = 1, count do

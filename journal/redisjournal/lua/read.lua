@@ -5,7 +5,7 @@
 -- Refuses: NOTFOUND.
 -- Invariant: writes nothing.
 local what, from, limit = unpack(ARGV, 1, 3)
-local x = open(tail())
+local x = open(tail(), { 'id', 'state', 'step', 'conversation', 'runnableAtMs' })
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if number(limit) <= 0 then return {} end
 local last = number(from) + number(limit) - 1
