@@ -1,29 +1,44 @@
 #!/usr/bin/env bash
-# Installs the published MCP and model servers that test/peers talks to into bin/peers. It needs npm and Node 20 or newer.
+# Installs the published MCP and model servers that test/peers talks to into bin/peers, in the versions of
+# test/peers/package-lock.json. They need Node 20 or newer with npm; where it is missing, Debian and its kin get it through
+# apt-get, as root or with sudo.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-packages=(
-	"@modelcontextprotocol/server-everything@2026.8.31"
-	"@modelcontextprotocol/server-filesystem@2026.8.31"
-	"@copilotkit/aimock@1.43.0"
-	"@dwmkerr/mock-llm@0.1.29"
-)
+oldest=20
 
-if ! command -v npm >/dev/null 2>&1 || ! command -v node >/dev/null 2>&1; then
-	echo "The peers are npm packages: install Node 20 or newer with npm, and run this again" >&2
+node_fits() {
+	local major
+	command -v npm >/dev/null 2>&1 || return 1
+	major="$(node --version 2>/dev/null | sed -nE 's/^v([0-9]+)\..*/\1/p')"
+	[ -n "$major" ] && [ "$major" -ge "$oldest" ]
+}
+
+if ! node_fits && command -v apt-get >/dev/null 2>&1; then
+	as_root=()
+	[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+	echo "Installing for the tests: nodejs npm"
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm ||
+		{ "${as_root[@]}" apt-get update &&
+			"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm; }
+fi
+if ! node_fits; then
+	echo "The peers are npm packages: install Node $oldest or newer with npm, and run this again" >&2
 	exit 1
 fi
-major="$(node --version | sed -nE 's/^v([0-9]+)\..*/\1/p')"
-if [ -z "$major" ] || [ "$major" -lt 20 ]; then
-	echo "The peers need Node 20 or newer; this is $(node --version)" >&2
-	exit 1
-fi
 
+lock=test/peers/package-lock.json
 mkdir -p bin/peers
-if [ "$(cat bin/peers/.installed 2>/dev/null)" = "${packages[*]}" ]; then
+if cmp -s "$lock" bin/peers/.installed; then
 	exit 0
 fi
-npm install --prefix bin/peers --no-audit --no-fund --no-save --ignore-scripts "${packages[@]}"
-printf '%s' "${packages[*]}" >bin/peers/.installed
+cp test/peers/package.json "$lock" bin/peers/
+for try in 1 2 3; do
+	if npm ci --prefix bin/peers --prefer-offline --no-audit --no-fund --ignore-scripts; then
+		cp "$lock" bin/peers/.installed
+		exit 0
+	fi
+	echo "npm ci did not succeed (try $try)" >&2
+done
+exit 1
