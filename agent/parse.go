@@ -81,6 +81,8 @@ func parseAgent(o *object, name string) *Definition {
 	d.OutputSchema = o.schema("outputSchema", false)
 	d.OutputRetries = o.small("outputRetries", 1)
 	d.Queue = parseQueue(o)
+	checkMoney(o, d)
+	refuseAnswerTool(o, d)
 	d.Results = parseResults(o)
 	o.refuseUnknown("generation", "remote", "endpoint", "conversation", "webhook", "durability", "auth")
 	return d

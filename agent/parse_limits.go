@@ -24,6 +24,7 @@ func parseLimits(agent *object) execution.Limits {
 		o.bad("deadline", "must be whole milliseconds")
 	}
 	limits.SuspendOnExceeded = o.choice("onExceeded", "fail", "fail", "suspend") == "suspend"
-	o.refuseUnknown("maxCost")
+	limits.MaxCost = o.amount("maxCost")
+	o.refuseUnknown()
 	return limits
 }

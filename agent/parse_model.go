@@ -23,7 +23,7 @@ const (
 var keyReference = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 
 // laterModelKeys are keys of a model that this version knows of and does not have.
-var laterModelKeys = []string{"prices", "fallback", "headers", "generation"}
+var laterModelKeys = []string{"headers", "generation"}
 
 func parseModel(agent *object) Model {
 	if !agent.has("model") {
@@ -33,6 +33,14 @@ func parseModel(agent *object) Model {
 	if o == nil {
 		return Model{}
 	}
+	fallback := parseFallback(o)
+	model := parseProvider(o)
+	model.Fallback = fallback
+	return model
+}
+
+// parseProvider reads one model.
+func parseProvider(o *object) Model {
 	provider, ok := o.required("provider")
 	switch {
 	case !ok:
@@ -48,7 +56,10 @@ func parseModel(agent *object) Model {
 }
 
 func parseScripted(o *object) Model {
-	model := Model{Provider: providerScripted, Timeout: o.duration("timeout", 0), Turns: parseTurns(o), NoImages: parseNoImages(o)}
+	model := Model{
+		Provider: providerScripted, Timeout: o.duration("timeout", 0), Turns: parseTurns(o), NoImages: parseNoImages(o),
+		Prices: parsePrices(o), StructuredOutput: StructuredOutput(o.choice("structuredOutput", "", string(StructuredTool))),
+	}
 	o.refuseKeys("the scripted model has none", realModelKeys()...)
 	o.refuseUnknown(laterModelKeys...)
 	return model
@@ -56,7 +67,7 @@ func parseScripted(o *object) Model {
 
 // realModelKeys are keys that only a model behind an API has.
 func realModelKeys() []string {
-	return []string{"name", "baseURL", "apiKey", "maxOutputTokens", "temperature", "topP", "structuredOutput"}
+	return []string{"name", "baseURL", "apiKey", "maxOutputTokens", "temperature", "topP"}
 }
 
 func parseRealModel(o *object, provider string) Model {
@@ -72,7 +83,8 @@ func parseRealModel(o *object, provider string) Model {
 	if model.MaxOutputTokens = o.count("maxOutputTokens", 0); o.has("maxOutputTokens") && model.MaxOutputTokens == 0 {
 		o.bad("maxOutputTokens", "must be a whole number greater than 0")
 	}
-	structured := []string{string(StructuredSchema), string(StructuredOff)}
+	model.Prices = parsePrices(o)
+	structured := []string{string(StructuredSchema), string(StructuredOff), string(StructuredTool)}
 	if provider == ProviderAnthropic {
 		o.refuseKeys("anthropic has none", "temperature", "topP")
 	} else {

@@ -19,8 +19,13 @@ func TestReferencesNameEveryVariableAndItsPlace(t *testing.T) {
 		"http":    {{Name: "PATH_PART", Path: "agents.http.tools[0].url"}, {Name: "TOKEN", Path: "agents.http.tools[0].headers.Authorization"}},
 		"started": {{Name: "LOG_TOKEN", Path: "agents.started.tools[0].env.LOG_TOKEN"}},
 		"reached": {{Name: "CRM", Path: "agents.reached.tools[0].headers.Authorization"}},
-		"openai":  {{Name: "LLM_URL", Path: "agents.openai.model.baseURL"}, {Name: "LLM_KEY", Path: "agents.openai.model.apiKey"}},
-		"human":   nil,
+		"openai": {
+			{Name: "LLM_URL", Path: "agents.openai.model.baseURL"},
+			{Name: "LLM_KEY", Path: "agents.openai.model.apiKey"},
+			{Name: "KEY", Path: "agents.openai.model.fallback[0].apiKey"},
+			{Name: "KEY", Path: "agents.openai.model.fallback[1].apiKey"},
+		},
+		"human": nil,
 	} {
 		definition, ok := catalog.Agent(name)
 		require.True(t, ok, name)

@@ -25,7 +25,7 @@ func refuse(field, format string, args ...any) error {
 // With returns the definition that holds for an execution with these overrides: the receiver itself when there are none,
 // else a copy. An error is an *OverrideError. What depends on no definition, such as sizes, is not checked here.
 func (d *Definition) With(overrides execution.Overrides) (*Definition, error) {
-	if overrides.IsZero() {
+	if overrides.OverridesNothing() {
 		return d, nil
 	}
 	own := *d

@@ -39,6 +39,7 @@ type (
 		Turn         int    `json:"turn"`
 		InvocationID string `json:"invocationId"`
 		FinishReason string `json:"finishReason"`
+		Model        string `json:"model,omitempty"` // the provider's name of the model that answered
 		InputTokens  *int64 `json:"inputTokens,omitempty"`
 		OutputTokens *int64 `json:"outputTokens,omitempty"`
 	}

@@ -15,6 +15,8 @@ type Usage struct {
 	CostMicros int64 `json:"costMicros,omitempty"`
 	// Partial says that some of the counts are estimates: a request was cut off before its usage was reported.
 	Partial bool `json:"partial,omitempty"`
+	// LostRequests are those of Requests whose worker died before it said what became of them. Their tokens are estimates.
+	LostRequests int64 `json:"lostRequests,omitempty"`
 }
 
 // Add returns the sum of both usages.
@@ -29,6 +31,7 @@ func (u Usage) Add(v Usage) Usage {
 		ToolCalls:        addSaturating(u.ToolCalls, v.ToolCalls),
 		CostMicros:       addSaturating(u.CostMicros, v.CostMicros),
 		Partial:          u.Partial || v.Partial,
+		LostRequests:     addSaturating(u.LostRequests, v.LostRequests),
 	}
 }
 

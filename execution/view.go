@@ -23,6 +23,7 @@ const (
 	CodeEventLimitExceeded = "event_limit_exceeded"
 	CodeOutputRetryLimit   = "output_retry_limit_exceeded"
 	CodeToolRetryLimit     = "tool_retry_limit_exceeded"
+	CodeRepeatedCall       = "repeated_call"
 	CodeOutcomeUnknown     = "tool_outcome_unknown"
 	CodeModelError         = "model_error"
 	CodeNoTools            = "no_tools"
@@ -97,8 +98,8 @@ type Overrides struct {
 	FrontendTools []FrontendTool  `json:"frontendTools,omitempty"`
 }
 
-// IsZero reports whether nothing is overridden.
-func (o Overrides) IsZero() bool {
+// OverridesNothing reports whether the agent's definition holds as it is.
+func (o Overrides) OverridesNothing() bool {
 	return o.Model == "" && o.Instructions == "" && o.Generation == nil && len(o.OutputSchema) == 0 && len(o.FrontendTools) == 0
 }
 

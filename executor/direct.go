@@ -23,7 +23,8 @@ type DirectConfig struct {
 
 // Direct runs whole executions in process, on the same machine as Durable, and keeps nothing: a crash loses the run.
 type Direct struct {
-	cfg DirectConfig // immutable
+	cfg   DirectConfig // immutable
+	lanes *lanes
 }
 
 // NewDirect makes a runner. The error names the field that is wrong.
@@ -37,7 +38,7 @@ func NewDirect(cfg DirectConfig) (*Direct, error) {
 	if cfg.Sink == nil {
 		cfg.Sink = nowhere{}
 	}
-	return &Direct{cfg: cfg}, nil
+	return &Direct{cfg: cfg, lanes: newLanes(jitter)}, nil
 }
 
 // Result is how a direct run ended. Exactly one of Outcome, Failure, Suspension and Interaction is set: nothing in process
@@ -118,6 +119,15 @@ func (r *directRun) run(ctx context.Context) (Result, error) {
 		if a.then.Kind == journal.ThenEnd {
 			return r.result(a.then, nil), nil
 		}
+		if stopped == nil && a.then.Kind == journal.ThenPark && a.then.WaitKind == execution.WaitRetry {
+			if err := r.sleep(ctx, a.then.Wait); err != nil {
+				return r.result(journal.Then{}, nil), err
+			}
+			continue
+		}
+		if stopped == nil && a.then.Kind == journal.ThenSuspend {
+			stopped = &a.then.Suspension
+		}
 		if stopped != nil || a.then.Kind != journal.ThenContinue {
 			return r.result(a.then, stopped), nil
 		}
@@ -153,7 +163,12 @@ func (r *directRun) wait(ctx context.Context, a advance) error {
 		return nil
 	}
 	r.attempts++
-	timer := time.NewTimer(a.back.retry.After)
+	return r.sleep(ctx, a.back.retry.After)
+}
+
+// sleep waits for a while, or for the deadline.
+func (r *directRun) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

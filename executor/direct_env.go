@@ -2,7 +2,7 @@ package executor
 
 import (
 	"context"
-	mathrand "math/rand/v2"
+	"math"
 	"time"
 
 	"github.com/pawl-run/pawl/backend/local"
@@ -55,8 +55,16 @@ func (r *directRun) Receive(_ context.Context, received receipt) (execution.Tool
 	return received.result, nil
 }
 
+// Admit implements environment: nobody else would use the time.
+func (r *directRun) Admit(ctx context.Context, lane string) (time.Duration, error) {
+	return r.direct.lanes.admit(ctx, lane, math.MaxInt64)
+}
+
+// Refused implements environment.
+func (r *directRun) Refused(lane string, err error) { r.direct.lanes.refused(lane, err) }
+
 // NowMs implements environment.
 func (r *directRun) NowMs() int64 { return time.Now().UnixMilli() }
 
 // Jitter implements environment.
-func (r *directRun) Jitter(limit time.Duration) time.Duration { return mathrand.N(limit) + 1 }
+func (r *directRun) Jitter(limit time.Duration) time.Duration { return jitter(limit) }

@@ -120,6 +120,7 @@ type Durable struct {
 	nonces      *nonces
 	aheads      *aheads
 	histories   *histories
+	lanes       *lanes
 
 	unplaced atomic.Int64
 
@@ -139,7 +140,8 @@ func NewDurable(cfg Config) (*Durable, error) {
 	}
 	return &Durable{
 		cfg: cfg, worker: journal.WorkerID(rand.Text()), definitions: newDefinitions(cfg.Store, cfg.Builder),
-		nonces: newNonces(), aheads: &aheads{}, histories: newHistories(maxHistoryBytes), idle: make(chan struct{}), holders: map[*holder]struct{}{},
+		nonces: newNonces(), aheads: &aheads{}, histories: newHistories(maxHistoryBytes), lanes: newLanes(jitter),
+		idle: make(chan struct{}), holders: map[*holder]struct{}{},
 	}, nil
 }
 

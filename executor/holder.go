@@ -130,6 +130,7 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	lost := h.lost(&checkpoint)
 	checkpoint.State.Usage = h.position.usage // newer when an attempt failed after it was charged
 	messages, err := h.history(ctx)
 	if err != nil {
@@ -155,7 +156,17 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 		id: row.ID, invocation: string(h.claimed.Fence), step: h.position.step, node: checkpoint.Node, state: checkpoint.State,
 		definition: made.definition, kit: made.kit, schemas: made.schemas, fence: h.claimed.Fence, ledger: h.position.ledger,
 		inbox: h.position.inbox, messages: messages, attempts: h.position.attempts, deadlineAtMs: row.DeadlineAtMs,
+		lost: lost,
 	}, h), nil
+}
+
+// lost counts the claims of the step that ran out and whose model requests are not in the usage yet.
+func (h *holder) lost(checkpoint *Checkpoint) int {
+	if h.nodes > 1 || checkpoint.Node != BeforeModelRequest {
+		return 0
+	}
+	charged := h.position.usage.LostRequests - checkpoint.State.Usage.LostRequests
+	return h.claimed.Execution.Reclaims - int(charged)
 }
 
 // suspendedError is a hook's decision to suspend at a boundary that is persisted already.

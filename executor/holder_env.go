@@ -114,8 +114,19 @@ func (h *holder) record(ctx context.Context, until time.Time, record journal.Rec
 	return recorded, nil
 }
 
+// Admit implements environment.
+func (h *holder) Admit(ctx context.Context, lane string) (time.Duration, error) {
+	return h.durable.lanes.admit(ctx, lane, lanePatience)
+}
+
+// Refused implements environment.
+func (h *holder) Refused(lane string, err error) { h.durable.lanes.refused(lane, err) }
+
 // NowMs implements environment.
 func (h *holder) NowMs() int64 { return h.claimed.NowMs + time.Since(h.at).Milliseconds() }
 
 // Jitter implements environment.
-func (h *holder) Jitter(limit time.Duration) time.Duration { return mathrand.N(limit) + 1 }
+func (h *holder) Jitter(limit time.Duration) time.Duration { return jitter(limit) }
+
+// jitter is a random duration above 0 and at most limit.
+func jitter(limit time.Duration) time.Duration { return mathrand.N(limit) + 1 }

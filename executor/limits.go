@@ -2,7 +2,10 @@ package executor
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -12,7 +15,7 @@ func (m *machine) turnsUsedUp() string {
 	return reached("maxTurns", int64(m.state.Turn), m.state.Limits.MaxTurns)
 }
 
-// noRoomForRequest is checked before a request is sent. A request that is sure to pass a limit is not sent: tokens that
+// noRoomForRequest is checked before a request is announced. One that is sure to pass a limit is not: tokens or money that
 // are used up to the last one leave no room for any request.
 func (m *machine) noRoomForRequest() string {
 	usage, limits := m.state.Usage, m.state.Limits
@@ -21,7 +24,79 @@ func (m *machine) noRoomForRequest() string {
 		reached("maxInputTokens", usage.InputTokens, limits.MaxInputTokens),
 		reached("maxOutputTokens", usage.OutputTokens, limits.MaxOutputTokens),
 		reached("maxTotalTokens", usage.TotalTokens, limits.MaxTotalTokens),
+		reached("maxCost", usage.CostMicros, limits.MaxCost),
 	)
+}
+
+// bounded reports whether limits bound what a request may cost.
+func bounded(l execution.Limits) bool {
+	return l.MaxInputTokens > 0 || l.MaxOutputTokens > 0 || l.MaxTotalTokens > 0 || l.MaxCost > 0
+}
+
+// reserve is checked right before a request is sent, for the most that it may cost, and tells the model how much it may
+// answer. What it lets pass cannot pass a limit, if the provider keeps to the bound of the answer.
+func (m *machine) reserve(request *local.ModelRequest, model agent.Model) (over string) {
+	if over := m.noRoomForRequest(); over != "" {
+		return over
+	}
+	usage, limits := m.state.Usage, m.state.Limits
+	if !bounded(limits) {
+		return ""
+	}
+	input := m.inputBound(request, nameOf(model))
+	if limits.MaxInputTokens > 0 && addUp(usage.InputTokens, input) > limits.MaxInputTokens {
+		return wouldPass("maxInputTokens", usage.InputTokens, input, limits.MaxInputTokens)
+	}
+	most := int64(math.MaxInt64)
+	if limits.MaxOutputTokens > 0 {
+		most = limits.MaxOutputTokens - usage.OutputTokens // not 0, see above
+	}
+	if limits.MaxTotalTokens > 0 {
+		if most = min(most, limits.MaxTotalTokens-usage.TotalTokens-input); most < 1 {
+			return wouldPass("maxTotalTokens", usage.TotalTokens, addUp(input, 1), limits.MaxTotalTokens)
+		}
+	}
+	if limits.MaxCost > 0 {
+		if model.Prices == nil { // refused where executions are submitted; a definition of long ago may come without
+			return fmt.Sprintf("maxCost (%d): no price of the model is known", limits.MaxCost)
+		}
+		if most = min(most, model.Prices.Affordable(limits.MaxCost-usage.CostMicros, input)); most < 1 {
+			worst := model.Prices.Cost(execution.Usage{InputTokens: input, OutputTokens: 1})
+			return wouldPass("maxCost", usage.CostMicros, worst, limits.MaxCost)
+		}
+	}
+	if most < math.MaxInt64 {
+		request.MaxOutputTokens = most
+	}
+	return ""
+}
+
+// cutBy names the limit that cut the answer off; "" when it is whole, or was cut by the model's own bound.
+func (m *machine) cutBy(request *local.ModelRequest, model agent.Model, response *local.ModelResponse) string {
+	own := request.MaxOutputTokens
+	if own == 0 || model.MaxOutputTokens > 0 && model.MaxOutputTokens < own || response.FinishReason != finishLength {
+		return ""
+	}
+	// An adapter may have a bound of its own for models that have none.
+	const slack = 16
+	if u := response.Usage; u != nil && !u.Partial && u.OutputTokens+slack < own {
+		return ""
+	}
+	limits := m.state.Limits
+	return first(
+		reached("maxOutputTokens", m.state.Usage.OutputTokens, limits.MaxOutputTokens),
+		reached("maxTotalTokens", m.state.Usage.TotalTokens, limits.MaxTotalTokens),
+		reached("maxCost", m.state.Usage.CostMicros, limits.MaxCost),
+		fmt.Sprintf("the answer was cut off at %d tokens, which is what the limits left", own),
+	)
+}
+
+// nameOf names a model among those of all agents.
+func nameOf(model agent.Model) string {
+	if model.Name == "" {
+		return model.Provider
+	}
+	return model.Provider + " " + model.Name
 }
 
 // tokensOver is checked after a response.
@@ -31,6 +106,7 @@ func (m *machine) tokensOver() string {
 		passed("maxInputTokens", usage.InputTokens, limits.MaxInputTokens),
 		passed("maxOutputTokens", usage.OutputTokens, limits.MaxOutputTokens),
 		passed("maxTotalTokens", usage.TotalTokens, limits.MaxTotalTokens),
+		passed("maxCost", usage.CostMicros, limits.MaxCost),
 	)
 }
 
@@ -57,6 +133,10 @@ func passed(name string, used, limit int64) string {
 		return fmt.Sprintf("%s (%d)", name, limit)
 	}
 	return ""
+}
+
+func wouldPass(name string, used, next, limit int64) string {
+	return fmt.Sprintf("%s (%d): %d are used, and the next request may need %d", name, limit, used, next)
 }
 
 func first(names ...string) string {

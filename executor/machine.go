@@ -29,6 +29,10 @@ type environment interface {
 	// Receive writes a call's receipt, its event and the usage after it, and returns the receipt that is stored: an
 	// earlier one wins. It may outlive ctx: what has happened is to be known.
 	Receive(ctx context.Context, receipt receipt) (execution.ToolResult, error)
+	// Admit takes a place in a lane. It waits for one that is not far, and else says how long it is to be.
+	Admit(ctx context.Context, lane string) (wait time.Duration, err error)
+	// Refused tells that a request in the lane failed.
+	Refused(lane string, err error)
 	// NowMs is the store's clock.
 	NowMs() int64
 	// Jitter is a random duration above 0 and at most limit.
@@ -58,6 +62,7 @@ type situation struct {
 	inbox        []journal.InboxEntry
 	messages     []execution.Message // the history; only at before_model_request
 	attempts     int                 // failed attempts at this step
+	lost         int                 // claims of this step that ran out and whose requests nobody has charged
 	deadlineAtMs int64               // 0: none
 }
 
@@ -165,9 +170,9 @@ func (m *machine) failWith(code, message string, messages []execution.Message) a
 }
 
 // complete ends the run with its answer.
-func (m *machine) complete(outcome execution.Outcome) advance {
+func (m *machine) complete(outcome execution.Outcome, messages ...execution.Message) advance {
 	m.state.Status, m.state.Output, m.state.Response = StatusCompleted, &outcome, nil
-	a := m.next(RunComplete)
+	a := m.next(RunComplete, messages...)
 	a.then = journal.Then{Kind: journal.ThenEnd, Outcome: &outcome}
 	return a
 }

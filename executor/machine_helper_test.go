@@ -71,6 +71,8 @@ type fakeEnv struct {
 	receipts []receipt
 	sure     error
 	record   error
+	parked   map[string]time.Duration // by lane
+	refused  []string                 // lanes
 }
 
 func (e *fakeEnv) Sure(ctx context.Context) error {
@@ -105,6 +107,12 @@ func (e *fakeEnv) Receive(_ context.Context, r receipt) (execution.ToolResult, e
 	e.receipts = append(e.receipts, r)
 	return r.result, e.record
 }
+
+func (e *fakeEnv) Admit(_ context.Context, lane string) (time.Duration, error) {
+	return e.parked[lane], nil
+}
+
+func (e *fakeEnv) Refused(lane string, _ error) { e.refused = append(e.refused, lane) }
 
 func (e *fakeEnv) NowMs() int64                             { return e.now }
 func (e *fakeEnv) Jitter(limit time.Duration) time.Duration { return limit }

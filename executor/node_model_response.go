@@ -18,7 +18,10 @@ func (m *machine) afterModelResponse() (advance, error) {
 	if len(response.ToolCalls) == 0 {
 		return m.next(ValidateOutput), nil
 	}
-	if len(m.kit.Tools) == 0 {
+	if answer := m.answerCall(response.ToolCalls); answer != nil {
+		return m.finalAnswer(*answer, response.ToolCalls), nil
+	}
+	if len(m.kit.Tools) == 0 && !m.answersByTool() {
 		return m.fail(execution.CodeNoTools, "the model asked for a tool, and the agent has none"), nil
 	}
 	if over := m.toolCallsOver(response.ToolCalls); over != "" {

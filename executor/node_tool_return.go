@@ -51,14 +51,18 @@ func (m *machine) afterAnswers(entries map[execution.CallID]entry) (advance, err
 	if approvals, others := m.state.Batch.asking(); approvals+others > 0 {
 		return m.park()
 	}
-	return m.endBatch(), nil
+	return m.endBatch(entries), nil
 }
 
 // endBatch puts the results into the history and begins the next turn.
-func (m *machine) endBatch() advance {
+func (m *machine) endBatch(entries map[execution.CallID]entry) advance {
 	results := m.results()
 	if name := m.chargeToolRetries(); name != "" {
 		return m.fail(execution.CodeToolRetryLimit, "the model could not correct its call of "+name)
+	}
+	if name := m.countRepeats(entries); name != "" {
+		return m.fail(execution.CodeRepeatedCall, fmt.Sprintf(
+			"the model called %s %d times with the same arguments and got the same error", name, maxRepeats))
 	}
 	m.state.Batch = nil
 	return m.nextTurn(results...)

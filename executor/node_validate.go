@@ -3,6 +3,7 @@ package executor
 import (
 	"fmt"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -23,6 +24,13 @@ func (m *machine) afterValidateOutput() advance {
 	m.state.Response = nil
 	return m.nextTurn(execution.Message{
 		Role: execution.RoleUser,
-		Text: fmt.Sprintf("The answer does not fit the required schema: %v\nPlease answer again with JSON that fits.", err),
+		Text: fmt.Sprintf("The answer does not fit the required schema: %v\n%s", err, m.howToAnswer()),
 	})
+}
+
+func (m *machine) howToAnswer() string {
+	if m.answersByTool() {
+		return "Please call " + agent.FinalAnswer + " with an answer that fits."
+	}
+	return "Please answer again with JSON that fits."
 }

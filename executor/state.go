@@ -28,6 +28,12 @@ type RunState struct {
 	OutputRetriesUsed     int            `json:"outputRetriesUsed,omitempty"`
 	ModelErrorRetriesUsed int            `json:"modelErrorRetriesUsed,omitempty"`
 	ToolRetriesUsed       map[string]int `json:"toolRetriesUsed,omitempty"` // by tool name
+	// ModelFailures counts the failed attempts at the open model request before its newest boundary.
+	ModelFailures int `json:"modelFailures,omitempty"`
+	// Repeats are the failing calls that were made last, the newest first.
+	Repeats []Repeat `json:"repeats,omitempty"`
+	// Prompt is kept when limits bound what a request may cost.
+	Prompt *Prompt `json:"prompt,omitempty"`
 
 	// Response is the model's last answer until the loop has made something of it.
 	Response *Response `json:"response,omitempty"`
@@ -77,6 +83,11 @@ func (s RunState) Clone() RunState {
 	s.ToolRetriesUsed = maps.Clone(s.ToolRetriesUsed)
 	s.Batch = s.Batch.clone()
 	s.Metadata = s.Metadata.clone()
+	s.Repeats = slices.Clone(s.Repeats)
+	if s.Prompt != nil {
+		prompt := *s.Prompt
+		s.Prompt = &prompt
+	}
 	if s.Response != nil {
 		response := *s.Response
 		response.ToolCalls = slices.Clone(response.ToolCalls)

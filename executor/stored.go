@@ -34,6 +34,9 @@ type storedState struct {
 	OutputRetriesUsed     int               `json:"or,omitempty"`
 	ModelErrorRetriesUsed int               `json:"mr,omitempty"`
 	ToolRetriesUsed       map[string]int    `json:"tr,omitempty"`
+	ModelFailures         int               `json:"mf,omitempty"`
+	Repeats               []Repeat          `json:"rp,omitempty"`
+	Prompt                *Prompt           `json:"pm,omitempty"`
 
 	Response *storedResponse    `json:"r,omitempty"`
 	Batch    *Batch             `json:"b,omitempty"`
@@ -52,7 +55,8 @@ type storedResponse struct {
 // storedUsage are the counts of a usage in the order of usageCounts, without the zeros at their end.
 type storedUsage []int64
 
-// usageCounts are where the counts of a usage stand. New ones go to the end.
+// usageCounts are where the first counts of a usage stand. Behind them stand 1 for a partial usage and the lost requests.
+// New ones go to the end.
 func usageCounts(u *execution.Usage) []*int64 {
 	return []*int64{
 		&u.Requests, &u.InputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.OutputTokens, &u.TotalTokens, &u.ToolCalls,
@@ -65,9 +69,11 @@ func storeUsage(u execution.Usage) storedUsage {
 	for _, count := range usageCounts(&u) {
 		counts = append(counts, *count)
 	}
+	partial := int64(0)
 	if u.Partial {
-		return append(counts, 1)
+		partial = 1
 	}
+	counts = append(counts, partial, u.LostRequests)
 	for len(counts) > 0 && counts[len(counts)-1] == 0 {
 		counts = counts[:len(counts)-1]
 	}
@@ -80,6 +86,9 @@ func (s storedUsage) usage() (u execution.Usage) {
 		*counts[i] = count
 	}
 	u.Partial = len(s) > len(counts) && s[len(counts)] != 0
+	if behind := len(counts) + 1; len(s) > behind {
+		u.LostRequests = s[behind]
+	}
 	return u
 }
 
@@ -112,6 +121,7 @@ func storeState(s RunState) storedState {
 		StateTurn: s.Turn, Usage: storeUsage(s.Usage), Instructions: s.Instructions, MessageCount: s.MessageCount,
 		InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
 		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
+		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt,
 		Response: (*storedResponse)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != StatusRunning {
@@ -128,6 +138,7 @@ func (s *storedState) state() RunState {
 		Status: StatusRunning, Turn: s.StateTurn, Usage: s.Usage.usage(), Instructions: s.Instructions,
 		MessageCount: s.MessageCount, InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
 		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
+		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt,
 		Response: (*Response)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != nil {

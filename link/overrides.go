@@ -160,7 +160,7 @@ func effective(declared *agent.Definition, r execution.CreateRequest) (definitio
 	if field := unsupported(capabilities(declared), r.Overrides); field != "" {
 		return nil, nil, invalid(field, "the agent's backend takes none")
 	}
-	if !r.Overrides.IsZero() {
+	if !r.OverridesNothing() {
 		definition, err = declared.With(r.Overrides)
 		if refused := new(agent.OverrideError); errors.As(err, &refused) {
 			return nil, nil, invalid(refused.Field, "%s", refused.Reason)

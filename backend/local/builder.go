@@ -125,16 +125,24 @@ func (k *Kits) build(ctx context.Context, definition *agent.Definition) (*Kit, e
 	fail := func(part string, err error) (*Kit, error) {
 		return nil, fmt.Errorf("build agent %q: %s: %w", definition.Name, part, err)
 	}
-	provider := definition.Model.Provider
-	newModel, ok := k.cfg.Models[provider]
-	if !ok {
-		return fail(fmt.Sprintf("model provider %q", provider), ErrUnsupported)
+	kit := &Kit{Tools: make([]Tool, 0, len(definition.Tools))}
+	for i := range 1 + len(definition.Model.Fallback) {
+		own := *definition
+		own.Model = definition.Model.At(i)
+		newModel, ok := k.cfg.Models[own.Model.Provider]
+		if !ok {
+			return fail(fmt.Sprintf("model provider %q", own.Model.Provider), ErrUnsupported)
+		}
+		model, err := newModel(ctx, &own, k.cfg.Lookup)
+		if err != nil {
+			return fail("model", err)
+		}
+		if i == 0 {
+			kit.Model = model
+			continue
+		}
+		kit.Fallback = append(kit.Fallback, model)
 	}
-	model, err := newModel(ctx, definition, k.cfg.Lookup)
-	if err != nil {
-		return fail("model", err)
-	}
-	kit := &Kit{Model: model, Tools: make([]Tool, 0, len(definition.Tools))}
 	for _, declared := range definition.Tools {
 		newTool, ok := k.cfg.Tools[declared.Type]
 		if !ok {
@@ -146,6 +154,5 @@ func (k *Kits) build(ctx context.Context, definition *agent.Definition) (*Kit, e
 		}
 		kit.Tools = append(kit.Tools, tool)
 	}
-	kit.Model = withToolSets(model, kit.Tools)
 	return kit, nil
 }

@@ -12,7 +12,17 @@ import (
 // Kit is a definition made ready to run: its model and its tools.
 type Kit struct {
 	Model Model
-	Tools []Tool // in the definition's order; names are unique. A ToolSet stands for its tools
+	// Fallback are asked, in order, when Model fails for a reason that may pass.
+	Fallback []Model
+	Tools    []Tool // in the definition's order; names are unique. A ToolSet stands for its tools
+}
+
+// ModelAt is the model that is asked after so many failed attempts at one request, in the order of agent.Model.At.
+func (k *Kit) ModelAt(failed int) Model {
+	if n := failed % (len(k.Fallback) + 1); n > 0 {
+		return k.Fallback[n-1]
+	}
+	return k.Model
 }
 
 // Tool finds a tool by name, also among those of a ToolSet; nil when there is none.

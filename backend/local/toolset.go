@@ -15,49 +15,24 @@ type ToolSet interface {
 	Find(name string) Tool
 }
 
-// toolSets are the sets among tools, by the name of their declaration.
-func toolSets(tools []Tool) map[string]ToolSet {
-	sets := map[string]ToolSet{}
-	for _, tool := range tools {
-		if set, ok := tool.(ToolSet); ok {
-			sets[tool.Spec().Name] = set
-		}
-	}
-	return sets
-}
-
-// telling is a model that is told of the tools of sets. A server that cannot be asked fails the request before it is
-// sent, so that a model never answers without tools it was meant to have.
-type telling struct {
-	model Model
-	sets  map[string]ToolSet // immutable; by declared name
-}
-
-// withToolSets is model itself when there is no set among tools.
-func withToolSets(model Model, tools []Tool) Model {
-	if sets := toolSets(tools); len(sets) > 0 {
-		return &telling{model: model, sets: sets}
-	}
-	return model
-}
-
-// Generate puts the tools of each set in the place of the set.
-func (t *telling) Generate(ctx context.Context, request ModelRequest, sink Sink) (ModelResponse, error) {
-	specs := make([]ToolSpec, 0, len(request.Tools))
-	for _, spec := range request.Tools {
-		set, ok := t.sets[spec.Name]
+// Specs are the tools that a model is told of at this moment: those of a set stand in its place. It may have to ask the
+// servers of sets; an error is an *Error, and then the model must not be asked: it would answer without tools that it was
+// meant to have.
+func (k *Kit) Specs(ctx context.Context) ([]ToolSpec, error) {
+	specs := make([]ToolSpec, 0, len(k.Tools))
+	for _, tool := range k.Tools {
+		set, ok := tool.(ToolSet)
 		if !ok {
-			specs = append(specs, spec)
+			specs = append(specs, tool.Spec())
 			continue
 		}
 		tools, err := set.Tools(ctx)
 		if err != nil {
-			return ModelResponse{}, err
+			return nil, err
 		}
 		for _, tool := range tools {
 			specs = append(specs, tool.Spec())
 		}
 	}
-	request.Tools = specs
-	return t.model.Generate(ctx, request, sink)
+	return specs, nil
 }

@@ -39,24 +39,26 @@ func (s *someTools) Find(name string) local.Tool {
 	return nil
 }
 
-// listening notes the tools it is told of.
-type listening struct{ names []string }
+// silent is never asked.
+type silent struct{}
 
-func (m *listening) Generate(_ context.Context, request local.ModelRequest, _ local.Sink) (local.ModelResponse, error) {
-	m.names = nil
-	for _, spec := range request.Tools {
-		m.names = append(m.names, spec.Name)
+func (silent) Generate(context.Context, local.ModelRequest, local.Sink) (local.ModelResponse, error) {
+	return local.ModelResponse{}, errors.New("not asked")
+}
+
+func names(specs []local.ToolSpec) (names []string) {
+	for _, spec := range specs {
+		names = append(names, spec.Name)
 	}
-	return local.ModelResponse{Text: "hi"}, nil
+	return names
 }
 
 func TestAModelIsToldOfTheToolsOfASet(t *testing.T) {
 	t.Parallel()
-	model := &listening{}
 	set := &someTools{plainTool: "s", tools: []local.Tool{plainTool("s_a"), plainTool("s_b")}}
 	kits, err := local.NewBuilder(local.BuilderConfig{
 		Models: map[string]local.ModelFactory{
-			"scripted": func(context.Context, *agent.Definition, local.Lookup) (local.Model, error) { return model, nil },
+			"scripted": func(context.Context, *agent.Definition, local.Lookup) (local.Model, error) { return silent{}, nil },
 		},
 		Tools: map[agent.ToolType]local.ToolFactory{
 			agent.ToolMCP: func(context.Context, *agent.Definition, agent.Tool, local.Lookup) (local.Tool, error) {
@@ -81,22 +83,16 @@ func TestAModelIsToldOfTheToolsOfASet(t *testing.T) {
 	require.Nil(t, kit.Tool("s"), "nobody calls a set")
 	require.Nil(t, kit.Tool("s_c"))
 
-	var request local.ModelRequest
-	for _, tool := range kit.Tools {
-		request.Tools = append(request.Tools, tool.Spec())
-	}
-	_, err = kit.Model.Generate(t.Context(), request, nil)
+	specs, err := kit.Specs(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"x", "s_a", "s_b", "y"}, model.names)
+	require.Equal(t, []string{"x", "s_a", "s_b", "y"}, names(specs))
 
 	set.tools = append(set.tools, plainTool("s_c")) // the server has one more
-	_, err = kit.Model.Generate(t.Context(), request, nil)
+	specs, err = kit.Specs(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"x", "s_a", "s_b", "s_c", "y"}, model.names)
+	require.Equal(t, []string{"x", "s_a", "s_b", "s_c", "y"}, names(specs))
 
-	model.names = nil
 	set.err = &local.Error{Kind: local.Transient, Code: "away"}
-	_, err = kit.Model.Generate(t.Context(), request, nil)
-	require.ErrorIs(t, err, set.err)
-	require.Nil(t, model.names, "the model is not asked without its tools")
+	_, err = kit.Specs(t.Context())
+	require.ErrorIs(t, err, set.err, "the model is not to be asked without its tools")
 }

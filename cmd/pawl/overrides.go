@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -21,7 +21,8 @@ type overrides struct {
 	limits       []string
 }
 
-func (o *overrides) declare(flags *pflag.FlagSet) {
+func (o *overrides) declare(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&o.model, "model", "", "the provider's name of another model")
 	flags.StringVar(&o.instructions, "instructions", "", "instructions in place of the agent's")
 	flags.StringVar(&o.outputSchema, "output-schema", "", "FILE with the JSON Schema of the answer")

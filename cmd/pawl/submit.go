@@ -46,7 +46,7 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 	flags.StringVar(&asked.conversation, "conversation", "", "the conversation to go on with, or its new name")
 	flags.StringVar(&asked.key, "key", "", "idempotency key: submitting again with it gives the same execution")
 	flags.StringVar(&asked.priority, "priority", "", "high, normal or low (default normal)")
-	asked.overrides.declare(flags)
+	asked.overrides.declare(cmd)
 	flags.StringArrayVar(&asked.metadata, "metadata", nil, "NAME=VALUE to keep with the execution; may be repeated")
 	return cmd
 }

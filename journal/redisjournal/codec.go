@@ -39,8 +39,8 @@ func (e *encoder) usage(usage *execution.Usage) string {
 	return encodeUsage(*usage)
 }
 
-// encodeUsage writes the counts in the order of the struct, with a space between them. The cost and, for a partial usage, 1
-// stand behind them only when they are not zero.
+// encodeUsage writes the counts in the order of the struct, with a space between them. The cost, 1 for a partial usage, and
+// the lost requests stand behind them only when they, or what stands behind them, are not zero.
 func encodeUsage(u execution.Usage) string {
 	text := make([]byte, 0, 64)
 	for _, count := range []int64{
@@ -48,13 +48,23 @@ func encodeUsage(u execution.Usage) string {
 	} {
 		text = append(strconv.AppendInt(text, count, 10), ' ')
 	}
-	if u.CostMicros != 0 || u.Partial {
+	if u.CostMicros != 0 || u.Partial || u.LostRequests != 0 {
 		text = append(strconv.AppendInt(text, u.CostMicros, 10), ' ')
 	}
-	if u.Partial {
-		text = append(text, "1 "...)
+	if u.Partial || u.LostRequests != 0 {
+		text = append(append(text, '0'+byte(flag(u.Partial))), ' ')
+	}
+	if u.LostRequests != 0 {
+		text = append(strconv.AppendInt(text, u.LostRequests, 10), ' ')
 	}
 	return string(text[:len(text)-1])
+}
+
+func flag(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 func decodeUsage(text string) (u execution.Usage, err error) {
@@ -70,11 +80,16 @@ func decodeUsage(text string) (u execution.Usage, err error) {
 	if text == "" {
 		return u, nil
 	}
-	cost, partial, _ := strings.Cut(text, " ")
-	if u.CostMicros, err = strconv.ParseInt(cost, 10, 64); err != nil {
+	words := strings.Split(text, " ")
+	if u.CostMicros, err = strconv.ParseInt(words[0], 10, 64); err != nil {
 		return u, fmt.Errorf("%w: usage: %w", errEncoding, err)
 	}
-	u.Partial = partial == "1"
+	u.Partial = len(words) > 1 && words[1] == "1"
+	if len(words) > 2 {
+		if u.LostRequests, err = strconv.ParseInt(words[2], 10, 64); err != nil {
+			return u, fmt.Errorf("%w: usage: %w", errEncoding, err)
+		}
+	}
 	return u, nil
 }
 

@@ -200,4 +200,5 @@ func listAgents(t *testing.T, h Harness) {
 	require.Equal(t, "local", agents[0].Backend)
 	require.True(t, agents[0].Capabilities.Decisions)
 	require.True(t, agents[0].Capabilities.Overrides)
+	require.True(t, agents[0].Capabilities.FrontendTools)
 }

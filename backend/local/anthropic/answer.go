@@ -24,6 +24,8 @@ type answer struct {
 	stopped bool
 	tooMany bool
 	usage   *execution.Usage
+	begun   bool  // something of it has arrived
+	said    int   // bytes of text, reasoning and arguments that arrived
 	input   int64 // input tokens apart from cached ones
 }
 
@@ -40,6 +42,7 @@ func newAnswer(sink local.Sink) *answer {
 
 // add takes one event. Thinking and what the provider's own tools say are not the answer's.
 func (a *answer) add(event sdk.MessageStreamEventUnion) {
+	a.begun = true
 	switch event.Type {
 	case "message_start":
 		u := event.Message.Usage
@@ -47,6 +50,7 @@ func (a *answer) add(event sdk.MessageStreamEventUnion) {
 	case "content_block_start":
 		a.begin(event.Index, event.ContentBlock)
 	case "content_block_delta":
+		a.said += len(event.Delta.Text) + len(event.Delta.PartialJSON) + len(event.Delta.Thinking)
 		switch event.Delta.Type {
 		case "text_delta":
 			a.say(event.Delta.Text)

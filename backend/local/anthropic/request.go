@@ -30,6 +30,7 @@ func (m *Model) params(request local.ModelRequest) (sdk.MessageNewParams, error)
 	if m.settings.MaxOutputTokens > 0 {
 		params.MaxTokens = m.settings.MaxOutputTokens
 	}
+	params.MaxTokens = wire.MaxOutput(params.MaxTokens, request.MaxOutputTokens)
 	instructions, err := m.structure(&params, request)
 	if err != nil {
 		return params, err

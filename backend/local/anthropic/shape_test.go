@@ -90,6 +90,21 @@ func TestACallWithoutDeltasHasItsInput(t *testing.T) {
 	require.Equal(t, []execution.ToolCall{{Name: "a", Arguments: json.RawMessage(`{"x":1}`), ProviderID: "t"}}, response.ToolCalls)
 }
 
+// What the limits leave for the answer is sent when it is less than the model's own bound.
+func TestTheLimitsBoundTheAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		own, left int64
+		want      string
+	}{{50, 20, `"max_tokens": 20`}, {50, 80, `"max_tokens": 50`}, {0, 20, `"max_tokens": 20`}, {0, 0, `"max_tokens": 8192`}} {
+		request := hello()
+		request.MaxOutputTokens = c.left
+		body, _, _, err := ask(t, begin+end, func(m *agent.Model) { m.MaxOutputTokens = c.own }, request)
+		require.NoError(t, err)
+		require.Contains(t, body, c.want)
+	}
+}
+
 func TestStructuredOutput(t *testing.T) {
 	t.Parallel()
 	request := hello()

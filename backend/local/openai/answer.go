@@ -28,6 +28,8 @@ type answer struct {
 	refused  bool
 	tooMany  bool
 	usage    *execution.Usage
+	begun    bool // something of it has arrived
+	said     int  // bytes of text, reasoning and arguments that arrived
 }
 
 // call is a tool call whose arguments are still coming.
@@ -42,6 +44,7 @@ func newAnswer(sink local.Sink) *answer {
 
 // add takes one chunk. Fields that the API does not have, such as the reasoning of some servers, are not the answer's.
 func (a *answer) add(chunk sdk.ChatCompletionChunk) {
+	a.begun = true
 	if chunk.JSON.Usage.Valid() {
 		a.usage = usage(chunk.Usage)
 	}
@@ -49,6 +52,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk) {
 		if choice.Index != 0 {
 			continue
 		}
+		a.said += len(choice.Delta.Content) + len(choice.Delta.Refusal)
 		a.say(a.thinking.Feed(choice.Delta.Content))
 		if choice.Delta.Refusal != "" {
 			a.refused = true
@@ -91,6 +95,7 @@ func (a *answer) addCall(delta sdk.ChatCompletionChunkChoiceDeltaToolCall) {
 		c.name = delta.Function.Name
 	}
 	c.arguments.WriteString(delta.Function.Arguments)
+	a.said += len(delta.Function.Arguments)
 }
 
 func (a *answer) ended() bool { return a.finish != "" }

@@ -90,9 +90,17 @@ func (m *Model) Generate(ctx context.Context, request local.ModelRequest, sink l
 	}
 	// An answer that said how it ended is whole, whatever became of the connection afterwards.
 	if err := stream.Err(); err != nil && (ctx.Err() != nil || !answer.ended()) {
-		return answer.partial(), m.failed(ctx, err)
+		response := answer.partial()
+		if answer.begun || ctx.Err() != nil { // a request that was refused has cost nothing
+			response.Usage = request.UsageSoFar(answer.usage, answer.said, false)
+		}
+		return response, m.failed(ctx, err)
 	}
-	return answer.response()
+	response, err := answer.response()
+	if answer.begun {
+		response.Usage = request.UsageSoFar(answer.usage, answer.said, answer.ended())
+	}
+	return response, err
 }
 
 // failed makes an error of the SDK one of Generate's.

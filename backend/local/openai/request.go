@@ -29,7 +29,7 @@ func (m *Model) params(request local.ModelRequest) (sdk.ChatCompletionNewParams,
 		Model:         m.settings.Name,
 		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
 	}
-	if limit := m.settings.MaxOutputTokens; limit > 0 {
+	if limit := wire.MaxOutput(m.settings.MaxOutputTokens, request.MaxOutputTokens); limit > 0 {
 		if m.asksOpenAI() {
 			params.MaxCompletionTokens = sdk.Int(limit)
 		} else {

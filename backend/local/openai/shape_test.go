@@ -52,6 +52,9 @@ func TestReasoningIsNoAnswer(t *testing.T) {
 			t.Parallel()
 			_, response, deltas, err := ask(t, stream, nil, hello())
 			require.NoError(t, err)
+			require.True(t, response.Usage.Partial, "the server reported none: it is estimated")
+			require.GreaterOrEqual(t, response.Usage.OutputTokens, int64(2), "what is left out of the answer was paid for")
+			response.Usage = nil
 			require.Equal(t, local.ModelResponse{Text: "Hello", FinishReason: "stop"}, response)
 			require.Equal(t, "Hello", strings.Join(deltas, ""))
 		})
@@ -91,6 +94,7 @@ func TestFinishReasonsAndRefusal(t *testing.T) {
 	}
 	_, response, _, err := ask(t, chunks(`{"index":0,"delta":{"refusal":"I must not."}}`, stop), nil, hello())
 	require.NoError(t, err)
+	response.Usage = nil
 	require.Equal(t, local.ModelResponse{Text: "I must not.", FinishReason: "refusal"}, response)
 }
 
@@ -113,6 +117,21 @@ func TestSettingsAreHonored(t *testing.T) {
 	require.NoError(t, err)
 	for _, want := range []string{`"max_tokens": 50`, `"temperature": 0.5`, `"top_p": 0.5`, `"model": "test-model"`} {
 		require.Contains(t, body, want)
+	}
+}
+
+// What the limits leave for the answer is sent when it is less than the model's own bound.
+func TestTheLimitsBoundTheAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		own, left int64
+		want      string
+	}{{50, 20, `"max_tokens": 20`}, {50, 80, `"max_tokens": 50`}, {0, 20, `"max_tokens": 20`}} {
+		request := hello()
+		request.MaxOutputTokens = c.left
+		body, _, _, err := ask(t, chunks(stop), func(m *agent.Model) { m.MaxOutputTokens = c.own }, request)
+		require.NoError(t, err)
+		require.Contains(t, body, c.want)
 	}
 }
 

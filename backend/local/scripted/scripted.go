@@ -65,10 +65,12 @@ func (m *Model) Generate(ctx context.Context, request local.ModelRequest, sink l
 		})
 	}
 	if turn.Usage != nil {
+		output := turn.Usage.OutputTokens
+		if most := request.MaxOutputTokens; most > 0 && output > most { // as a provider keeps to the bound
+			output, response.FinishReason = most, "length"
+		}
 		response.Usage = &execution.Usage{
-			InputTokens:  turn.Usage.InputTokens,
-			OutputTokens: turn.Usage.OutputTokens,
-			TotalTokens:  turn.Usage.InputTokens + turn.Usage.OutputTokens,
+			InputTokens: turn.Usage.InputTokens, OutputTokens: output, TotalTokens: turn.Usage.InputTokens + output,
 		}
 	}
 	return response, nil

@@ -58,6 +58,14 @@ func (s Settings) Wait() time.Duration {
 	return agent.DefaultModelTimeout
 }
 
+// MaxOutput is the smaller one of two bounds of an answer; 0 is none.
+func MaxOutput(own, left int64) int64 {
+	if own == 0 || left > 0 && left < own {
+		return left
+	}
+	return own
+}
+
 // String hides the settings from every way of printing.
 func (s Settings) String() string { return "model " + s.Name }
 
