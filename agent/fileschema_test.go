@@ -109,6 +109,17 @@ func TestSchemaAcceptsEverySample(t *testing.T) {
 	}
 }
 
+func TestTheAgentOfTheReadmeIsAnExample(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	example, err := os.ReadFile("../examples/librarian/agents.yaml")
+	require.NoError(t, err)
+	shown := yamlBlock.FindStringSubmatch(string(readme))
+	require.NotNil(t, shown)
+	require.Equal(t, strings.ReplaceAll(shown[1], "$schema=docs/", "$schema=../../docs/"), string(example))
+}
+
 // A key that the parser has learnt and the schema has not, or the other way round, fails here, and so does an object of
 // the schema that no sample has: add to agents.schema.json and to testdata/complete.yaml, then run make docs.
 func TestSchemaHasTheKeysOfTheParser(t *testing.T) {
