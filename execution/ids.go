@@ -21,7 +21,16 @@ const Partitions = 64
 type Partition int
 
 // Tag is the Redis Cluster hash tag of the partition without its braces, p00 to p63.
-func (p Partition) Tag() string { return fmt.Sprintf("p%02d", int(p)) }
+func (p Partition) Tag() string {
+	if p < 0 || p >= Partitions {
+		return fmt.Sprintf("p%02d", int(p))
+	}
+	return tags[3*p : 3*p+3]
+}
+
+// tags are those of all partitions, one behind the other: keys are built from them at every call of a journal.
+const tags = "p00p01p02p03p04p05p06p07p08p09p10p11p12p13p14p15p16p17p18p19p20p21p22p23p24p25p26p27p28p29p30p31" +
+	"p32p33p34p35p36p37p38p39p40p41p42p43p44p45p46p47p48p49p50p51p52p53p54p55p56p57p58p59p60p61p62p63"
 
 type (
 	// ID names an execution: "exec_", the two digits of its partition and 26 characters of Crockford base 32.

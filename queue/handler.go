@@ -44,7 +44,7 @@ func (l *lane) handle(ctx context.Context, task *asynq.Task) error {
 	if !l.takeSlot() {
 		return l.handBack(ctx, id, &execution.PutBack{After: slotWait, Err: errors.New("no slot is free")})
 	}
-	err = l.run(step)
+	err = l.crew.do(step)
 	<-l.slots
 	var back *execution.PutBack
 	switch {

@@ -20,6 +20,7 @@ type lane struct {
 	taker  *taker
 	waker  *Waker
 	slots  chan struct{}
+	crew   *crew
 	stats  *counters
 	log    *slog.Logger
 
@@ -36,6 +37,7 @@ func newLane(
 		ctx: ctx, runner: runner, waiter: newWaiter(ctx, order.queues, concurrency), waker: cfg.Waker,
 		slots: make(chan struct{}, concurrency), stats: stats, log: cfg.Logger,
 	}
+	l.crew = newCrew(l.run, l.waiter.stop)
 	l.taker = newTaker(rdb, order, l.waiter, stats, cfg)
 	l.view = &serverView{
 		UniversalClient: rdb, taker: l.taker, waiter: l.waiter, tokens: l.taker.tokens, log: cfg.Logger, stats: stats,
@@ -84,6 +86,7 @@ func (l *lane) wait() {
 	done := make(chan struct{})
 	go func() {
 		l.handlers.Wait()
+		l.crew.all.Wait()
 		close(done)
 	}()
 	timer := time.NewTimer(lastWait)

@@ -40,7 +40,7 @@ func (s *settings) judge(ctx context.Context, out io.Writer, sides []*side) (wor
 	if err != nil {
 		return false, err
 	}
-	fmt.Fprintln(out, table)
+	say(out, "%s", table)
 	rows, err := output(ctx, "", s.benchstat, append([]string{"-format", "csv"}, args...)...)
 	if err != nil {
 		return false, err
@@ -54,15 +54,20 @@ func (s *settings) judge(ctx context.Context, out io.Writer, sides []*side) (wor
 	}
 	failed, warned := verdict(changes)
 	for _, c := range warned {
-		fmt.Fprintln(out, "warning:", c)
+		say(out, "warning: %v", c)
 	}
 	for _, c := range failed {
-		fmt.Fprintln(out, "WORSE:", c)
+		say(out, "WORSE: %v", c)
 	}
 	if len(failed) == 0 {
-		fmt.Fprintln(out, "No more round trips, bytes or allocations than before.")
+		say(out, "No more round trips, bytes or allocations than before.")
 	}
 	return len(failed) > 0, nil
+}
+
+// say prints a line for a person.
+func say(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format+"\n", args...) // the exit code says the same
 }
 
 // parse reads benchstat's CSV: a table for each unit, of which each row is a benchmark. Only changes that are significant

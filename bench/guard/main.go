@@ -61,7 +61,7 @@ func (s *settings) run(ctx context.Context, out io.Writer) (worse bool, err erro
 			if pair%2 == 1 { // whatever drifts favors nobody
 				i = len(sides) - 1 - i
 			}
-			fmt.Fprintf(out, "%d/%d %s\n", pair+1, s.pairs, sides[i].name)
+			say(out, "%d/%d %s", pair+1, s.pairs, sides[i].name)
 			if err := sides[i].measure(ctx, url, s.pattern, s.times); err != nil {
 				return false, err
 			}

@@ -118,13 +118,31 @@ func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":req
 // request:<id> -> operation id; results, a hash: see results. Of a row that has ended, the fields that are long stand behind
 // the last checkpoint, as name and value.
 func (k keyspace) execution(id execution.ID) []string {
-	row := k.row(id)
-	partition := row[:len(row)-len(rowMark)-len(id)]
-	return []string{
-		keyRow: row, keyEvents: row + ":events", keyCheckpoints: row + ":checkpoints", keyTools: row + ":tools",
-		keyInbox: row + ":inbox", keyReceipts: row + ":receipts", keyDue: partition + "due", keyHandoff: partition + "handoff",
-		keyPurge: partition + "purge",
+	partition := k.partition(id.Partition())
+	row := len(partition) + len(rowMark) + len(id)
+	// One piece of memory holds all of them: every call of a step builds them.
+	parts := [executionKeys]struct {
+		ofRow bool
+		tail  string
+	}{
+		keyRow: {true, ""}, keyEvents: {true, ":events"}, keyCheckpoints: {true, ":checkpoints"}, keyTools: {true, ":tools"},
+		keyInbox: {true, ":inbox"}, keyReceipts: {true, ":receipts"}, keyDue: {false, "due"}, keyHandoff: {false, "handoff"},
+		keyPurge: {false, "purge"},
 	}
+	var all strings.Builder
+	all.Grow(executionKeys*row + len(":events:checkpoints:tools:inbox:receipts"))
+	keys := make([]string, executionKeys)
+	for i, part := range parts {
+		from := all.Len()
+		all.WriteString(partition)
+		if part.ofRow {
+			all.WriteString(rowMark)
+			all.WriteString(string(id))
+		}
+		all.WriteString(part.tail)
+		keys[i] = all.String()[from:]
+	}
+	return keys
 }
 
 // results is a hash: SHA-256 in hex -> a large value that a receipt in tools names. Scripts derive it from the row's key.
