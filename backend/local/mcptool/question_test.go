@@ -295,6 +295,24 @@ func TestCallsThatAskAtOnce(t *testing.T) {
 	}
 }
 
+func TestAnswersThatComeToAnotherWorkerAtOnce(t *testing.T) {
+	t.Parallel()
+	declared := stdio("legacy", nil)
+	first := question(t, replied(t, newSet(t, newServers(t, quick()), declared), "s_ask", `{"questions":1}`, nil), "question 0")
+	set := newSet(t, newServers(t, quick()), declared) // it has never seen the tool ask
+	var calls sync.WaitGroup
+	for range 4 {
+		calls.Go(func() {
+			call := invocation(`{"questions":1}`)
+			call.Reply = &local.Reply{State: first.State, Text: "Ada"}
+			answer, err := set.Find("s_ask").Call(t.Context(), call, nil)
+			assert.NoError(t, err)
+			assert.NotNil(t, answer.Result)
+		})
+	}
+	calls.Wait()
+}
+
 func TestManyCallsOfAToolThatAsks(t *testing.T) {
 	t.Parallel()
 	log := t.TempDir() + "/starts"

@@ -46,27 +46,43 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, sink local.Sink)
 	if ctx.Err() != nil {
 		return t.unsent(ctx)
 	}
-	used, err := t.session(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return t.unsent(ctx)
-		}
+	used, name, refusal, err := t.session(ctx, call.Call, talk)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return t.unsent(ctx)
+	case err != nil:
 		return local.Answer{}, err
-	}
-	name, refusal := t.name(call.Call)
-	if refusal != nil {
-		t.set.server.release(used)
+	case refusal != nil:
 		return local.Answer{Result: refusal}, nil
 	}
 	return t.carryOut(ctx, used, name, call, talk, responses, sink)
 }
 
-// session is one that may be used for a call of the tool.
-func (t *Tool) session(ctx context.Context) (*session, error) {
-	if t.own != "" && t.set.server.asksQuestions(t.own) {
-		return t.set.server.acquireAlone(ctx)
+// session is one that may be used for the call, with the server's name of the tool. It is the call's own when the tool is
+// known to ask in the middle of its calls: because it did so before, or because this call brings an answer.
+func (t *Tool) session(ctx context.Context, call execution.ToolCall, talk *talk) (
+	used *session, name string, refusal *execution.ToolResult, err error,
+) {
+	server := t.set.server
+	if t.own == "" || !server.asksQuestions(t.own) && len(talk.Answers) == 0 {
+		if used, err = server.acquire(ctx); err != nil {
+			return nil, "", nil, err
+		}
+		if name, refusal = t.name(call); refusal != nil {
+			server.release(used)
+			return nil, "", refusal, nil
+		}
+		if len(talk.Answers) == 0 && !server.asksQuestions(name) {
+			return used, name, nil, nil
+		}
+		server.release(used)
 	}
-	return t.set.server.acquire(ctx)
+	if name == "" {
+		name = t.own
+	}
+	server.learn([]string{name})
+	used, err = server.acquireAlone(ctx)
+	return used, name, nil, err
 }
 
 // carryOut sends the call on a session and releases it.
