@@ -35,6 +35,9 @@ func (l *session) SubmitInput(
 		if err := answers(&row, input.Input); err != nil {
 			return execution.View{}, err
 		}
+		if err := l.service.checkEdits(ctx, &row, input.Input.Decisions); err != nil {
+			return execution.View{}, err
+		}
 	}
 	view, err := l.service.answer(ctx, id, journal.InteractionInput{
 		OperationID: input.OperationID, RequestID: input.Input.RequestID, Response: response,

@@ -248,13 +248,13 @@ func contentOf(schema json.RawMessage, text string) json.RawMessage {
 	return data
 }
 
-// oneLine is the text of an error on one line, without the address that the schema has inside.
+// oneLine is what a schema finds wrong, on one line and without the address that the schema has inside.
 func oneLine(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	if _, after, found := strings.Cut(text, "#': "); found {
+	if _, after, found := strings.Cut(text, "#' - "); found {
 		text = after
 	}
-	return text
+	return strings.ReplaceAll(text, " - at '", "; at '")
 }
 
 // decides checks that the decisions are about calls of the interaction. Those that are not decided are asked about again.

@@ -25,6 +25,7 @@ type Journal interface {
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	PutDefinition(ctx context.Context, hash string, definition []byte) error
+	Definition(ctx context.Context, hash string) ([]byte, error)
 	Follow(ctx context.Context, id execution.ID) (journal.Subscription, error)
 }
 

@@ -51,6 +51,7 @@ func inputEdits(t *testing.T, h Harness) {
 		{"arguments", func(d *execution.Decision) { d.Arguments = json.RawMessage(`[1]`) }},
 		{"arguments", func(d *execution.Decision) { d.Arguments = json.RawMessage(`"text"`) }},
 		{"arguments", func(d *execution.Decision) { d.Decision = execution.Approve }},
+		{"arguments", func(d *execution.Decision) { d.Arguments = json.RawMessage(`{"b": 10}`) }},
 		{"answer", func(d *execution.Decision) { d.Answer = json.RawMessage(`1`) }},
 		{"reason", func(d *execution.Decision) { d.Reason = "because" }},
 		{"argumentsHash", func(d *execution.Decision) { d.ArgumentsHash = "abc" }},
@@ -62,6 +63,11 @@ func inputEdits(t *testing.T, h Harness) {
 			Refused(t, err, execution.InvalidRequest, "input.decisions[0]."+r.field)
 		})
 	}
+	large := edit
+	large.Arguments = json.RawMessage(`{"b": 10}`)
+	_, err := h.Local().SubmitInput(bounded(t), id, decisions("op-1", large))
+	require.Equal(t, "do not fit the parameters of refund: at '/b': maximum: got 10, want 9",
+		Refused(t, err, execution.InvalidRequest, "input.decisions[0].arguments"))
 	other := edit
 	other.ArgumentsHash = hash[:63] + "0"
 	unchanged(t, h, func() {

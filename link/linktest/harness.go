@@ -3,6 +3,7 @@ package linktest
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -40,7 +41,10 @@ func Catalog(t testing.TB) *agent.Catalog {
 	model := agent.Model{Provider: "scripted", Turns: []agent.ScriptedTurn{{Text: "done"}}}
 	prices := &agent.Prices{InputPer1M: 2_500_000, OutputPer1M: 10_000_000}
 	catalog, err := agent.NewCatalog(
-		&agent.Definition{Name: "demo", Backend: "local", Model: model},
+		&agent.Definition{Name: "demo", Backend: "local", Model: model, Tools: []agent.Tool{{
+			Name: "refund", Type: agent.ToolHTTP, URL: "http://tools/refund", Approval: agent.Approval{Always: true},
+			Parameters: json.RawMessage(`{"type":"object","properties":{"b":{"type":"integer","maximum":9}}}`),
+		}}},
 		&agent.Definition{Name: "other", Backend: "local", Model: agent.Model{
 			Provider: agent.ProviderOpenAI, Name: "large", APIKey: "${OPENAI_API_KEY}",
 		}},
