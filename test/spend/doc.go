@@ -1,0 +1,2 @@
+// Package spend tests what executions spend against model servers that count.
+package spend
