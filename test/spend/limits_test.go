@@ -61,7 +61,9 @@ func (m *meter) answer(r modelserver.Request) modelserver.Reply {
 }
 
 // cost is in millionths of a dollar.
-func cost(input, output int64) int64 { return (input*2_500_000 + output*10_000_000 + 999_999) / 1_000_000 }
+func cost(input, output int64) int64 {
+	return (input*2_500_000 + output*10_000_000 + 999_999) / 1_000_000
+}
 
 // Case J3: with a limit of each kind the execution ends before the request that would pass it: every request that arrives
 // has room for the most that it may cost, and what was used is within the limit in the end.
