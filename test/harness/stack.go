@@ -91,6 +91,9 @@ func New(tb testing.TB, cfg Config) *Stack {
 	}
 }
 
+// Home is the folder in which the programs run.
+func (s *Stack) Home() string { return s.home }
+
 // WriteAgents puts another text in place of the agents file.
 func (s *Stack) WriteAgents(text string) {
 	s.tb.Helper()
