@@ -106,7 +106,7 @@ func newRow(n journal.NewExecution, nowMs int64) *row {
 			ID: n.ID, ConversationID: n.ConversationID, Caller: n.Caller, IdempotencyKey: n.IdempotencyKey,
 			Agent: n.Request.Agent, Definition: n.Definition, Request: cloneRequest(n.Request),
 			Overrides: append([]byte(nil), n.Overrides...),
-			Priority: n.Request.Priority, Queue: n.BaseQueue(),
+			Priority:  n.Request.Priority, Queue: n.BaseQueue(),
 			State: execution.Queued, Node: n.Node, CreatedAtMs: nowMs,
 		},
 		fingerprint: n.Fingerprint,

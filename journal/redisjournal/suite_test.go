@@ -42,12 +42,16 @@ func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.C
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	lose.last = store.completes
+	broken := false // by the suite: indexes hold what no row says
 	return journaltest.Harness{
 		Store: store,
 		Dump:  func() map[string]string { return dump(t, admin, prefix) },
 		Indexes: func() map[string]map[string]int64 {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
+			if !broken {
+				requireListed(ctx, t, admin, prefix)
+			}
 			return scores(ctx, t, admin, prefix)
 		},
 		DropReply: func() { lose.armed.Store(true) },
@@ -57,12 +61,14 @@ func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.C
 			require.NoError(t, admin.ScriptFlush(ctx).Err())
 		},
 		Corrupt: func(id execution.ID) {
+			broken = true
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
 			require.NoError(t, admin.Del(ctx, store.keys.row(id)).Err())
 			require.NoError(t, admin.Set(ctx, store.keys.row(id), "no row", 0).Err())
 		},
 		Orphan: func(id execution.ID) {
+			broken = true
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
 			require.NoError(t, admin.Del(ctx, store.keys.row(id)).Err())
