@@ -239,7 +239,7 @@ func checkToolBlocks(messages []anthropicMessage) error {
 					i, j, block.ToolUseID)
 			case !found:
 				return fmt.Errorf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
-					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, block.ToolUseID)
+					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message", i, j, block.ToolUseID)
 			case other:
 				return fmt.Errorf("messages.%d.content.%d: `tool_result` blocks must come first", i, j)
 			}
@@ -254,7 +254,7 @@ func checkToolBlocks(messages []anthropicMessage) error {
 
 func withoutResult(i int, open []string) error {
 	return fmt.Errorf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
-		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(open, ", "))
+		"Each `tool_use` block must have a corresponding `tool_result` block in the next message", i, strings.Join(open, ", "))
 }
 
 func contains(list []string, id string) bool {

@@ -302,7 +302,7 @@ func orphan(dialect Dialect, id string) string {
 	if dialect == DeepSeek {
 		return "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
 	}
-	return "messages with role 'tool' must be a response to a preceeding message with 'tool_calls' (tool_call_id " + id + " is not found)"
+	return "messages with role 'tool' must be a response to a preceding message with 'tool_calls' (tool_call_id " + id + " is not found)"
 }
 
 func without(list []string, id string) ([]string, bool) {

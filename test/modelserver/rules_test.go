@@ -37,7 +37,7 @@ func TestRulesOfOpenAI(t *testing.T) {
 		"a call without an answer":    {chat(says + "," + called("a", "b") + "," + answered("a") + "," + says), "did not have response messages: b"},
 		"a call at the end":           {chat(says + "," + called("a")), "did not have response messages: a"},
 		"a message in between":        {chat(called("a") + "," + says + "," + answered("a")), "did not have response messages: a"},
-		"an answer to nothing":        {chat(says + "," + answered("a")), "must be a response to a preceeding message"},
+		"an answer to nothing":        {chat(says + "," + answered("a")), "must be a response to a preceding message"},
 		"an answer twice":             {chat(called("a") + "," + answered("a") + "," + answered("a")), "must be a response"},
 		"an id twice":                 {chat(called("a", "a") + "," + answered("a")), "Duplicate value for 'tool_call_id'"},
 		"a long id":                   {chat(called(strings.Repeat("x", 41)) + "," + answered(strings.Repeat("x", 41))), "string too long"},
