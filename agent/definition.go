@@ -74,6 +74,8 @@ type Model struct {
 	Fallback []Model `json:"fallback,omitempty"`
 	// NoImages says that the model takes text only.
 	NoImages bool `json:"noImages,omitempty"`
+	// ThinkingTokens is how many tokens a model of provider anthropic may think for before it answers; 0: it does not.
+	ThinkingTokens int64 `json:"thinkingTokens,omitempty"`
 }
 
 // Prices are what a model costs, in millionths of the currency per million tokens. CachedInput is the price of input

@@ -67,7 +67,7 @@ func parseScripted(o *object) Model {
 
 // realModelKeys are keys that only a model behind an API has.
 func realModelKeys() []string {
-	return []string{"name", "baseURL", "apiKey", "maxOutputTokens", "temperature", "topP"}
+	return []string{"name", "baseURL", "apiKey", "maxOutputTokens", "temperature", "topP", "thinking"}
 }
 
 func parseRealModel(o *object, provider string) Model {
@@ -87,7 +87,9 @@ func parseRealModel(o *object, provider string) Model {
 	structured := []string{string(StructuredSchema), string(StructuredOff), string(StructuredTool)}
 	if provider == ProviderAnthropic {
 		o.refuseKeys("anthropic has none", "temperature", "topP")
+		model.ThinkingTokens = parseThinking(o, model.MaxOutputTokens)
 	} else {
+		o.refuseKeys("only anthropic has it", "thinking")
 		model.Temperature = o.fraction("temperature", highestTemperature)
 		model.TopP = o.fraction("topP", 1)
 		structured = append(structured, string(StructuredJSON))

@@ -65,3 +65,26 @@ func (o *object) size(key string, fallback int64) int64 {
 func parseNoImages(model *object) bool {
 	return !model.truth("images") && model.has("images")
 }
+
+// leastThinking is the least that the API takes.
+const leastThinking = 1024
+
+// parseThinking reads how many tokens the model may think for. They are a part of those of the answer.
+func parseThinking(model *object, maxOutputTokens int64) int64 {
+	o := model.child("thinking")
+	if o == nil {
+		return 0
+	}
+	if !o.has("budgetTokens") {
+		o.bad("budgetTokens", "is required")
+	}
+	budget := o.count("budgetTokens", leastThinking)
+	switch {
+	case budget < leastThinking:
+		o.bad("budgetTokens", "must be at least %d", leastThinking)
+	case maxOutputTokens > 0 && budget >= maxOutputTokens:
+		o.bad("budgetTokens", "must be less than maxOutputTokens: thinking is a part of the answer")
+	}
+	o.refuseUnknown()
+	return budget
+}

@@ -55,3 +55,24 @@ func TestParseImages(t *testing.T) {
 	refused(t, "agents:\n  demo:\n    model: {provider: scripted, turns: [{text: hi}], images: some}\n",
 		"f.yaml:3: agents.demo.model.images: must be true or false, not text")
 }
+
+func TestParseThinking(t *testing.T) {
+	t.Parallel()
+	file := func(provider, more string) string {
+		return "agents:\n  demo:\n    model: {provider: " + provider + ", name: m, baseURL: \"http://127.0.0.1:1\"" + more + "}\n"
+	}
+	catalog, err := agent.Parse("f.yaml", []byte(file("anthropic", ", thinking: {budgetTokens: 2048}, maxOutputTokens: 4096")))
+	require.NoError(t, err)
+	definition, _ := catalog.Agent("demo")
+	require.EqualValues(t, 2048, definition.Model.ThinkingTokens)
+	for more, want := range map[string]string{
+		", thinking: {}":                                          "f.yaml:3: agents.demo.model.thinking.budgetTokens: is required",
+		", thinking: {budgetTokens: 1023}":                        "f.yaml:3: agents.demo.model.thinking.budgetTokens: must be at least 1024",
+		", thinking: {budgetTokens: 2000}, maxOutputTokens: 2000": "must be less than maxOutputTokens",
+		", thinking: {budgetTokens: 2000, effort: high}":          "f.yaml:3: agents.demo.model.thinking.effort: unknown key; known are budgetTokens",
+		", thinking: true":                                        "f.yaml:3: agents.demo.model.thinking: must be a mapping",
+	} {
+		refused(t, file("anthropic", more), want)
+	}
+	refused(t, file("openai", ", thinking: {budgetTokens: 2048}"), "f.yaml:3: agents.demo.model.thinking: does not belong here: only anthropic has it")
+}

@@ -60,8 +60,10 @@ const (
 
 // Input is what a client says: the first message of an execution, or the answer to an interaction.
 type Input struct {
-	Type      InputType  `json:"type"`
-	Text      string     `json:"text,omitempty"`
+	Type InputType `json:"type"`
+	Text string    `json:"text,omitempty"`
+	// Parts make a user_message that is more than text, in place of Text.
+	Parts     []Part     `json:"parts,omitempty"`
 	RequestID RequestID  `json:"requestId,omitempty"`
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Content answers an elicitation that has a schema, in place of Text; Declined refuses to answer.

@@ -71,7 +71,7 @@ func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Def
 	run := &directRun{
 		direct: d, ledger: map[execution.CallID]*journal.LedgerEntry{},
 		checkpoint: FirstCheckpoint(definition, request),
-		messages:   []execution.Message{{Role: execution.RoleUser, Text: request.Input.Text}},
+		messages:   []execution.Message{firstMessage(request)},
 		base:       situation{id: id, definition: definition, kit: kit, schemas: newSchemas(), fence: "direct"},
 	}
 	if limit := run.checkpoint.State.Limits.Deadline; limit > 0 {

@@ -131,7 +131,9 @@ func (m *machine) apply(asked asking, response local.ModelResponse) advance {
 	m.state.Turn++
 	m.state.ModelFailures = 0
 	m.state.Response = &Response{Text: response.Text, ToolCalls: calls, FinishReason: response.FinishReason}
-	a := m.next(ModelResponse, execution.Message{Role: execution.RoleAssistant, Text: response.Text, ToolCalls: calls})
+	a := m.next(ModelResponse, execution.Message{
+		Role: execution.RoleAssistant, Text: response.Text, ToolCalls: calls, Provider: response.Provider,
+	})
 	a.events = events
 	return a
 }

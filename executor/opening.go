@@ -28,9 +28,14 @@ func Opening(definition *agent.Definition, request execution.CreateRequest) (che
 	if checkpoint, err = first.Encode(); err != nil {
 		return nil, "", nil, err
 	}
-	message, err := json.Marshal(execution.Message{Role: execution.RoleUser, Text: request.Input.Text})
+	message, err := json.Marshal(firstMessage(request))
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("encode the first message: %w", err)
 	}
 	return checkpoint, string(RunStart), [][]byte{message}, nil
+}
+
+// firstMessage is what the request says.
+func firstMessage(request execution.CreateRequest) execution.Message {
+	return execution.Message{Role: execution.RoleUser, Text: request.Input.Text, Parts: request.Input.Parts}
 }

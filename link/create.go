@@ -77,7 +77,7 @@ func newSubmission(caller execution.CallerScope, key string, request execution.C
 
 // fingerprint is the hash of a normalized request's canonical JSON: struct fields in order, map keys sorted.
 func fingerprint(request execution.CreateRequest) (string, error) {
-	data, err := json.Marshal(request)
+	data, err := json.Marshal(withoutImages(request))
 	if err != nil {
 		return "", execution.NewAPIError(execution.Internal, "").Because(fmt.Errorf("fingerprint: %w", err))
 	}
@@ -93,6 +93,9 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 	}
 	definition, overrides, err := effective(declared, sub.request)
 	if err != nil {
+		return execution.Created{}, err
+	}
+	if err := takesImages(definition, sub.request.Input); err != nil {
 		return execution.Created{}, err
 	}
 	if err := s.admit(ctx); err != nil {
@@ -145,7 +148,7 @@ func (s *Service) prepare(
 	}
 	return journal.NewExecution{
 		ID: sub.id, ConversationID: sub.conversation, IdempotencyKey: sub.key, Fingerprint: sub.fingerprint,
-		Caller: sub.caller, Request: sub.request, Definition: hash, Queue: definition.Queue,
+		Caller: sub.caller, Request: withoutImages(sub.request), Definition: hash, Queue: definition.Queue,
 		Deadline: limitsOf(effective, sub.request).Deadline, Checkpoint: checkpoint, Node: node, Messages: messages,
 	}, nil
 }

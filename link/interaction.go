@@ -64,6 +64,7 @@ func foreign(in execution.Input, own ...string) error {
 		given bool
 	}{
 		{"text", in.Text != ""},
+		{"parts", in.Parts != nil},
 		{"requestId", in.RequestID != ""},
 		{"decisions", in.Decisions != nil},
 		{"content", in.Content != nil},

@@ -81,8 +81,11 @@ func validateMessage(r execution.CreateRequest) error {
 	case in.Type != execution.UserMessage:
 		return invalid("input.type", "must be %q", execution.UserMessage)
 	}
-	if err := foreign(in, "text"); err != nil {
+	if err := foreign(in, "text", "parts"); err != nil {
 		return err
+	}
+	if len(in.Parts) > 0 {
+		return validateParts(in)
 	}
 	return validateText(in.Text)
 }

@@ -46,7 +46,7 @@ func Catalog(t testing.TB) *agent.Catalog {
 			Parameters: json.RawMessage(`{"type":"object","properties":{"b":{"type":"integer","maximum":9}}}`),
 		}}},
 		&agent.Definition{Name: "other", Backend: "local", Model: agent.Model{
-			Provider: agent.ProviderOpenAI, Name: "large", APIKey: "${OPENAI_API_KEY}",
+			Provider: agent.ProviderOpenAI, Name: "large", APIKey: "${OPENAI_API_KEY}", NoImages: true,
 		}},
 		&agent.Definition{Name: "priced", Backend: "local", Limits: execution.Limits{MaxCost: 1_000_000}, Model: agent.Model{
 			Provider: agent.ProviderAnthropic, Name: "large", APIKey: "${ANTHROPIC_API_KEY}", Prices: prices,

@@ -20,6 +20,8 @@ func Run(t *testing.T, open Open) {
 		{"overrides that say nothing are none", createWithoutOverrides},
 		{"create refuses overrides by their field and writes nothing", createRefusesOverrides},
 		{"create names the agents there are", createNamesAgents},
+		{"a message in parts keeps its images out of the row", createParts},
+		{"create refuses parts by their field and writes nothing", createRefusesParts},
 		{"the same key and request give the first execution", keyReplays},
 		{"the same key and another request conflict", keyReused},
 		{"another caller's equal key is another key", keysAreScoped},

@@ -16,17 +16,19 @@ const maxCalls = 1000
 
 // answer puts the events of a stream together.
 type answer struct {
-	sink    local.Sink
-	text    strings.Builder
-	calls   []*call
-	byIndex map[int64]*call // the block of an index; absent for blocks that are no call
-	finish  string
-	stopped bool
-	tooMany bool
-	usage   *execution.Usage
-	begun   bool  // something of it has arrived
-	said    int   // bytes of text, reasoning and arguments that arrived
-	input   int64 // input tokens apart from cached ones
+	sink      local.Sink
+	text      strings.Builder
+	calls     []*call
+	byIndex   map[int64]*call // the block of an index; absent for blocks that are no call
+	finish    string
+	stopped   bool
+	tooMany   bool
+	usage     *execution.Usage
+	begun     bool  // something of it has arrived
+	said      int   // bytes of text, reasoning and arguments that arrived
+	input     int64 // input tokens apart from cached ones
+	thoughts  []*thought
+	thoughtAt map[int64]*thought // by the index of their blocks
 }
 
 // call is a tool call whose arguments are still coming.
@@ -37,10 +39,10 @@ type call struct {
 }
 
 func newAnswer(sink local.Sink) *answer {
-	return &answer{sink: sink, byIndex: map[int64]*call{}}
+	return &answer{sink: sink, byIndex: map[int64]*call{}, thoughtAt: map[int64]*thought{}}
 }
 
-// add takes one event. Thinking and what the provider's own tools say are not the answer's.
+// add takes one event. Thinking, which is kept apart, and what the provider's own tools say are not the answer's.
 func (a *answer) add(event sdk.MessageStreamEventUnion) {
 	a.begun = true
 	switch event.Type {
@@ -54,6 +56,11 @@ func (a *answer) add(event sdk.MessageStreamEventUnion) {
 		switch event.Delta.Type {
 		case "text_delta":
 			a.say(event.Delta.Text)
+		case "thinking_delta", "signature_delta":
+			if t := a.thoughtAt[event.Index]; t != nil {
+				t.Thinking += event.Delta.Thinking
+				t.Signature += event.Delta.Signature
+			}
 		case "input_json_delta":
 			if c := a.byIndex[event.Index]; c != nil {
 				c.arguments.WriteString(event.Delta.PartialJSON)
@@ -74,6 +81,9 @@ func (a *answer) begin(index int64, block sdk.ContentBlockStartEventContentBlock
 	switch block.Type {
 	case "text":
 		a.say(block.Text)
+	case "thinking", "redacted_thinking":
+		t := &thought{Thinking: block.Thinking, Signature: block.Signature, Redacted: block.Data}
+		a.thoughts, a.thoughtAt[index] = append(a.thoughts, t), t
 	case "tool_use":
 		if len(a.calls) == maxCalls {
 			a.tooMany = true

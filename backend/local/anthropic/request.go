@@ -29,6 +29,8 @@ func (m *Model) params(request local.ModelRequest) (sdk.MessageNewParams, error)
 	params := sdk.MessageNewParams{Model: m.settings.Name, MaxTokens: defaultMaxTokens}
 	if m.settings.MaxOutputTokens > 0 {
 		params.MaxTokens = m.settings.MaxOutputTokens
+	} else {
+		params.MaxTokens += m.settings.ThinkingTokens
 	}
 	params.MaxTokens = wire.MaxOutput(params.MaxTokens, request.MaxOutputTokens)
 	instructions, err := m.structure(&params, request)
@@ -38,7 +40,8 @@ func (m *Model) params(request local.ModelRequest) (sdk.MessageNewParams, error)
 	if strings.TrimSpace(instructions) != "" {
 		params.System = []sdk.TextBlockParam{{Text: instructions}}
 	}
-	params.Messages = messages(request.Messages)
+	thinks := m.think(&params, request.Messages[wire.Turn(request.Messages):])
+	params.Messages = m.transcript(request.Messages, thinks)
 	for _, tool := range request.Tools {
 		schema := tool.Parameters
 		if len(schema) == 0 {
@@ -94,23 +97,33 @@ func (m *Model) structure(params *sdk.MessageNewParams, request local.ModelReque
 	return request.Instructions, nil
 }
 
-// messages groups the history into turns, user and assistant by turns: the results of one answer's calls are one user
-// turn, together with what the user says next, and come first in it.
-func messages(history []execution.Message) []sdk.MessageParam {
+// transcript groups the history into turns, user and assistant by turns: the results of one answer's calls are one user
+// turn, together with what the user says next, and come first in it. Thinking goes back within the turn under way.
+func (m *Model) transcript(history []execution.Message, thinks bool) []sdk.MessageParam {
 	var out turns
-	ids := wire.NewIDs(validID)
-	for _, message := range history {
+	ids, turn := wire.NewIDs(validID), wire.Turn(history)
+	for i, message := range history {
 		switch message.Role {
 		case execution.RoleUser:
-			out.user(sdk.NewTextBlock(wire.Visible(message.Text)))
+			for _, piece := range wire.Pieces(message, !m.settings.NoImages) {
+				if piece.IsImage() {
+					out.user(sdk.ContentBlockParamUnion{OfImage: image(piece)})
+				} else {
+					out.user(sdk.NewTextBlock(piece.Text))
+				}
+			}
 		case execution.RoleAssistant:
-			out.assistant(assistant(message, ids))
+			blocks := assistant(message, ids)
+			if thinks && i >= turn && len(blocks) > 0 {
+				blocks = append(m.thoughts(message), blocks...)
+			}
+			out.assistant(blocks)
 		case execution.RoleTool:
 			if message.ToolResult == nil {
 				continue
 			}
 			if id, ok := ids.Result(message.ToolResult.CallID); ok {
-				out.user(result(id, message.ToolResult))
+				out.user(result(id, message.ToolResult, !m.settings.NoImages))
 			}
 		}
 	}
@@ -151,10 +164,30 @@ func assistant(message execution.Message, ids *wire.IDs) []sdk.ContentBlockParam
 	return blocks
 }
 
-func result(id string, result *execution.ToolResult) sdk.ContentBlockParamUnion {
+func image(piece wire.Piece) *sdk.ImageBlockParam {
+	if piece.URL != "" {
+		return &sdk.ImageBlockParam{Source: sdk.ImageBlockParamSourceUnion{OfURL: &sdk.URLImageSourceParam{URL: piece.URL}}}
+	}
+	return &sdk.ImageBlockParam{Source: sdk.ImageBlockParamSourceUnion{OfBase64: &sdk.Base64ImageSourceParam{
+		Data: piece.Data, MediaType: sdk.Base64ImageSourceMediaType(piece.MediaType),
+	}}}
+}
+
+func result(id string, result *execution.ToolResult, images bool) sdk.ContentBlockParamUnion {
 	block := sdk.ToolResultBlockParam{ToolUseID: id}
 	if result.IsError {
 		block.IsError = sdk.Bool(true)
+	}
+	pieces := wire.ResultPieces(result, images && !result.IsError) // an error may hold text only
+	for _, piece := range pieces {
+		if piece.IsImage() {
+			block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfImage: image(piece)})
+		} else {
+			block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: piece.Text}})
+		}
+	}
+	if pieces != nil {
+		return sdk.ContentBlockParamUnion{OfToolResult: &block}
 	}
 	text := wire.ResultText(result)
 	if result.IsError {

@@ -19,17 +19,18 @@ const maxCalls = 1000
 
 // answer puts the chunks of a stream together.
 type answer struct {
-	sink     local.Sink
-	thinking wire.Thinking
-	text     strings.Builder
-	calls    []*call         // in the order in which they began
-	byIndex  map[int64]*call // the one that an index stands for now
-	finish   string
-	refused  bool
-	tooMany  bool
-	usage    *execution.Usage
-	begun    bool // something of it has arrived
-	said     int  // bytes of text, reasoning and arguments that arrived
+	sink      local.Sink
+	thinking  wire.Thinking
+	text      strings.Builder
+	calls     []*call         // in the order in which they began
+	byIndex   map[int64]*call // the one that an index stands for now
+	finish    string
+	refused   bool
+	tooMany   bool
+	usage     *execution.Usage
+	begun     bool // something of it has arrived
+	said      int  // bytes of text, reasoning and arguments that arrived
+	reasoning strings.Builder
 }
 
 // call is a tool call whose arguments are still coming.
@@ -53,6 +54,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk) {
 			continue
 		}
 		a.said += len(choice.Delta.Content) + len(choice.Delta.Refusal)
+		a.think(choice.Delta)
 		a.say(a.thinking.Feed(choice.Delta.Content))
 		if choice.Delta.Refusal != "" {
 			a.refused = true

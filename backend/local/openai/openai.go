@@ -100,6 +100,9 @@ func (m *Model) Generate(ctx context.Context, request local.ModelRequest, sink l
 	if answer.begun {
 		response.Usage = request.UsageSoFar(answer.usage, answer.said, answer.ended())
 	}
+	if err == nil {
+		response.Provider = answer.state(m.settings.StateName())
+	}
 	return response, err
 }
 

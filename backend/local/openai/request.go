@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -43,7 +44,7 @@ func (m *Model) params(request local.ModelRequest) (sdk.ChatCompletionNewParams,
 		params.TopP = sdk.Float(*p)
 	}
 	instructions := m.structure(&params, request)
-	params.Messages = messages(instructions, request.Messages)
+	params.Messages = m.messages(instructions, request.Messages)
 	for _, tool := range request.Tools {
 		definition := shared.FunctionDefinitionParam{Name: tool.Name}
 		if tool.Description != "" {
@@ -84,34 +85,67 @@ func (m *Model) structure(params *sdk.ChatCompletionNewParams, request local.Mod
 	return wire.WithSchema(request.Instructions, request.OutputSchema)
 }
 
-func messages(instructions string, history []execution.Message) []sdk.ChatCompletionMessageParamUnion {
+// messages puts the history into the API's words. It takes no images in a tool's message: those of results follow in a
+// user's message, behind the last result of their batch.
+func (m *Model) messages(instructions string, history []execution.Message) []sdk.ChatCompletionMessageParamUnion {
 	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(history)+1)
 	if strings.TrimSpace(instructions) != "" {
 		out = append(out, sdk.SystemMessage(instructions))
 	}
-	ids := wire.NewIDs(validID)
-	for _, message := range history {
+	var images []wire.Piece
+	ids, turn := wire.NewIDs(validID), wire.Turn(history)
+	for i, message := range history {
+		if message.Role != execution.RoleTool && len(images) > 0 {
+			out, images = append(out, user(images)), nil
+		}
 		switch message.Role {
 		case execution.RoleUser:
-			out = append(out, sdk.UserMessage(wire.Visible(message.Text)))
+			out = append(out, user(wire.Pieces(message, !m.settings.NoImages)))
 		case execution.RoleAssistant:
 			if strings.TrimSpace(message.Text) != "" || len(message.ToolCalls) > 0 {
-				out = append(out, assistant(message, ids))
+				out = append(out, m.assistant(message, ids, i >= turn))
 			}
 		case execution.RoleTool:
 			if message.ToolResult == nil {
 				continue
 			}
 			if id, ok := ids.Result(message.ToolResult.CallID); ok {
-				out = append(out, sdk.ToolMessage(resultText(message.ToolResult), id))
+				text, more := m.resultText(message.ToolResult)
+				out, images = append(out, sdk.ToolMessage(text, id)), append(images, more...)
 			}
 		}
+	}
+	if len(images) > 0 {
+		out = append(out, user(images))
 	}
 	return out
 }
 
-func assistant(message execution.Message, ids *wire.IDs) sdk.ChatCompletionMessageParamUnion {
+// user is a user's message: a string when it is text alone, which is all that some servers take.
+func user(pieces []wire.Piece) sdk.ChatCompletionMessageParamUnion {
+	if !slices.ContainsFunc(pieces, wire.Piece.IsImage) {
+		texts := make([]string, len(pieces))
+		for i, piece := range pieces {
+			texts[i] = piece.Text
+		}
+		return sdk.UserMessage(strings.Join(texts, "\n"))
+	}
+	parts := make([]sdk.ChatCompletionContentPartUnionParam, len(pieces))
+	for i, piece := range pieces {
+		if piece.IsImage() {
+			parts[i] = sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: piece.DataURL()})
+		} else {
+			parts[i] = sdk.TextContentPart(piece.Text)
+		}
+	}
+	return sdk.UserMessage(parts)
+}
+
+func (m *Model) assistant(message execution.Message, ids *wire.IDs, current bool) sdk.ChatCompletionMessageParamUnion {
 	var said sdk.ChatCompletionAssistantMessageParam
+	if current {
+		m.giveBack(&said, message)
+	}
 	if strings.TrimSpace(message.Text) != "" {
 		said.Content.OfString = param.NewOpt(message.Text)
 	}
@@ -128,13 +162,26 @@ func assistant(message execution.Message, ids *wire.IDs) sdk.ChatCompletionMessa
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &said}
 }
 
-// resultText marks errors in words, because the API has no other way.
-func resultText(result *execution.ToolResult) string {
-	text := wire.Visible(wire.ResultText(result))
-	if result.IsError {
-		return "Error: " + text
+// resultText is a result's text and its images, each with a line in front that says whose it is. Errors are marked in
+// words, because the API has no other way.
+func (m *Model) resultText(result *execution.ToolResult) (text string, images []wire.Piece) {
+	if pieces := wire.ResultPieces(result, !m.settings.NoImages); pieces != nil {
+		lines := make([]string, len(pieces))
+		for i, piece := range pieces {
+			lines[i] = piece.Text
+			if piece.IsImage() {
+				lines[i] = fmt.Sprintf("[image %d, which follows]", i+1)
+				images = append(images, wire.Piece{Text: fmt.Sprintf("Image %d of the result of %s:", i+1, wire.ToolName(result.Name))}, piece)
+			}
+		}
+		text = strings.Join(lines, "\n")
+	} else {
+		text = wire.Visible(wire.ResultText(result))
 	}
-	return text
+	if result.IsError {
+		return "Error: " + text, images
+	}
+	return text, images
 }
 
 func validID(id string) bool {
