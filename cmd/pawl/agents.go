@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/app"
 )
 
@@ -34,7 +33,7 @@ func newAgentsSchema(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of agent files, for editors", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if _, err := s.out.Write(agent.FileSchema()); err != nil {
+			if _, err := s.out.Write(app.AgentsSchema()); err != nil {
 				return fail("%w", err)
 			}
 			return nil
@@ -94,7 +93,7 @@ func tellReport(s streams, report app.AgentsReport, asJSON bool) error {
 func tellProblems(s streams, report app.AgentsReport) error {
 	var text strings.Builder
 	for _, p := range report.Problems {
-		text.WriteString(agent.Problem{File: p.File, Line: p.Line, Path: p.Key, Message: p.Message}.String() + "\n")
+		text.WriteString(p.String() + "\n")
 	}
 	if report.More > 0 {
 		fmt.Fprintf(&text, "and %d more\n", report.More)

@@ -30,6 +30,14 @@ type AgentsProblem struct {
 	Message string `json:"message"`
 }
 
+// String is file:line: key: message.
+func (p AgentsProblem) String() string {
+	return agent.Problem{File: p.File, Line: p.Line, Path: p.Key, Message: p.Message}.String()
+}
+
+// AgentsSchema is the JSON Schema of agent files.
+func AgentsSchema() []byte { return agent.FileSchema() }
+
 // CheckedAgent is one agent of the file.
 type CheckedAgent struct {
 	Name    string         `json:"name"`

@@ -69,11 +69,11 @@ func (f *fake) addQuestions() {
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}}, nil
 	})
 	f.add("sample", nil, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		_, err := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1})
+		_, err := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1}) //nolint:staticcheck // deprecated, and still asked for
 		if err == nil {
 			return text("sampled"), nil
 		}
-		roots, rootsErr := req.Session.ListRoots(ctx, nil)
+		roots, rootsErr := req.Session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated, and still asked for
 		if rootsErr == nil && len(roots.Roots) > 0 {
 			return text("roots"), nil
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/pawl-run/pawl/agent"
 )
@@ -73,8 +72,10 @@ func misfit(content, schema json.RawMessage) string {
 	if err != nil {
 		return ""
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
-	if err != nil {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber() // which the schema's checks read exactly
+	if decoder.Decode(&value) != nil {
 		return "it is not JSON"
 	}
 	if err := compiled.Validate(value); err != nil {
