@@ -110,25 +110,3 @@ func (s *server) free() {
 		s.freed = nil
 	}
 }
-
-// asksQuestions reports whether a tool is known to ask.
-func (s *server) asksQuestions(tool string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.askers[tool]
-}
-
-// learn notes that tools ask questions: from now on their calls have sessions of their own.
-func (s *server) learn(tools []string) {
-	if len(tools) == 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.askers == nil {
-		s.askers = map[string]bool{}
-	}
-	for _, tool := range tools {
-		s.askers[tool] = true
-	}
-}

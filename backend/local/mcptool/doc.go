@@ -30,9 +30,10 @@
 // Either way a tool that asks runs again from its beginning: what it does before it asks, it does more than once. What was
 // asked and answered travels as the question's state. The effect id of a call that brings n answers ends with "#n".
 //
-// A question in the middle of a call does not say which call it belongs to. Beside other calls on the session it is held
-// until those have ended, and the tool that asked has a session of its own for each call from then on. Two calls that ask
-// at once before that is known have an unclear end: transient for read_only and idempotent, an unknown outcome for unsafe.
+// A question in the middle of a call does not say which call it belongs to. So tools make their first calls one after the
+// other, each for a while at most; one that asked has a session of its own for each call from then on; and a question beside
+// other calls is held until those have ended. Two calls on one session that ask at once all the same have an unclear end:
+// transient for read_only and idempotent, an unknown outcome for unsafe.
 //
 // A started server gets the variables of its declaration and of inheritedVariables, never the program's others, which
 // hold its secrets. What it writes on standard error is logged at debug, bounded. Header values, variables, commands and

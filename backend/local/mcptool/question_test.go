@@ -220,10 +220,33 @@ func TestOtherRequestsOfAServerAreRefused(t *testing.T) {
 	}
 }
 
+// hasty does not wait long for the first call of a tool.
+func hasty() mcptool.Config {
+	cfg := quick()
+	cfg.ListTimeout = 2 * time.Second
+	return cfg
+}
+
+func TestFirstCallsThatComeAtOnceAreToldApart(t *testing.T) {
+	t.Parallel()
+	set := newSet(t, newServers(t, quick()), overHTTP(newFake("legacy").http(t, nil)))
+	var calls sync.WaitGroup
+	for i := range 4 {
+		calls.Go(func() {
+			answer, err := set.Find("s_ask").Call(t.Context(), invocation(fmt.Sprintf(`{"questions":1,"who":"%d "}`, i)), nil)
+			assert.NoError(t, err)
+			if assert.NotNil(t, answer.Question) {
+				assert.Equal(t, fmt.Sprintf("%d question 0", i), answer.Question.Prompt)
+			}
+		})
+	}
+	calls.Wait()
+}
+
 func TestAQuestionBesideOtherCallsIsHeldUntilItIsKnownWhose(t *testing.T) {
 	t.Parallel()
 	f := newFake("legacy")
-	set := newSet(t, newServers(t, quick()), overHTTP(f.http(t, nil)))
+	set := newSet(t, newServers(t, hasty()), overHTTP(f.http(t, nil)))
 	require.Equal(t, `"{}"`, succeed(t, set, "s_echo", `{}`))
 	ctx, cancel := context.WithCancel(t.Context())
 	beside := make(chan error, 1)
@@ -260,7 +283,7 @@ func TestCallsThatAskAtOnce(t *testing.T) {
 			f := newFake("legacy")
 			declared := overHTTP(f.http(t, nil))
 			declared.Recovery = recovery
-			set := newSet(t, newServers(t, quick()), declared)
+			set := newSet(t, newServers(t, hasty()), declared)
 			require.Equal(t, `"{}"`, succeed(t, set, "s_echo", `{}`))
 			both := func(enter bool, seen func(i int, answer local.Answer, err error)) {
 				var calls sync.WaitGroup

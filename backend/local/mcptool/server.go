@@ -41,11 +41,13 @@ type server struct {
 	legacy   bool                  // guarded by mu; the next attempt begins with the older handshake
 	live     map[*session]struct{} // guarded by mu; also those that are retired
 
-	askers       map[string]bool // guarded by mu; tools that are known to ask questions
-	spare        []*session      // guarded by mu; sessions for one call at a time that nobody uses
-	alone        int             // guarded by mu; sessions for one call at a time, in all
-	openingAlone int             // guarded by mu; those of them that are being opened
-	freed        chan struct{}   // guarded by mu; closed when there may be one for the next call; nil: nobody waits
+	mayAsk       bool              // guarded by mu; the protocol lets it ask in the middle of a call
+	manners      map[string]manner // guarded by mu; by the server's names of its tools
+	trying       chan struct{}     // guarded by mu; closed when the first call of a tool has ended; nil: there is none
+	spare        []*session        // guarded by mu; sessions for one call at a time that nobody uses
+	alone        int               // guarded by mu; sessions for one call at a time, in all
+	openingAlone int               // guarded by mu; those of them that are being opened
+	freed        chan struct{}     // guarded by mu; closed when there may be one for the next call; nil: nobody waits
 }
 
 func newServer(cfg Config, at address, name string) *server {
@@ -122,6 +124,7 @@ func (s *server) begin() {
 			s.work.Go(opened.close)
 		default:
 			s.current, s.tools, s.listed, s.failures, s.last = opened, tools, true, 0, nil
+			s.mayAsk = opened.client.InitializeResult().ProtocolVersion <= legacyProtocol
 			s.notUntil = time.Now().Add(s.cfg.MinBackOff) // a server that dies at once is not started at once
 			if opened.notices.Load() != notices {
 				s.relist(opened)

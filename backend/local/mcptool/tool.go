@@ -46,7 +46,7 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, sink local.Sink)
 	if ctx.Err() != nil {
 		return t.unsent(ctx)
 	}
-	used, name, refusal, err := t.session(ctx, call.Call, talk)
+	name, refusal, err := t.found(ctx, call.Call)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return t.unsent(ctx)
@@ -55,34 +55,51 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, sink local.Sink)
 	case refusal != nil:
 		return local.Answer{Result: refusal}, nil
 	}
-	return t.carryOut(ctx, used, name, call, talk, responses, sink)
+	done := t.set.server.tryOut(ctx, name)
+	answer, err := t.on(ctx, name, call, talk, responses, sink)
+	if err == nil && answer.Result != nil {
+		done(quiet)
+	} else {
+		done(unknownManner)
+	}
+	return answer, err
 }
 
-// session is one that may be used for the call, with the server's name of the tool. It is the call's own when the tool is
-// known to ask in the middle of its calls: because it did so before, or because this call brings an answer.
-func (t *Tool) session(ctx context.Context, call execution.ToolCall, talk *talk) (
-	used *session, name string, refusal *execution.ToolResult, err error,
-) {
+// found is the server's name of the tool, or why it cannot be called. It asks a server that was not asked yet.
+func (t *Tool) found(ctx context.Context, call execution.ToolCall) (name string, refusal *execution.ToolResult, err error) {
+	if t.own != "" {
+		return t.own, nil, nil
+	}
+	used, err := t.set.server.acquire(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	defer t.set.server.release(used)
+	name, refusal = t.name(call)
+	return name, refusal, nil
+}
+
+// on carries the call out on a session, which is the call's own when the tool is known to ask in the middle of its calls:
+// because it did so before, or because this call brings an answer.
+func (t *Tool) on(
+	ctx context.Context, name string, call local.Invocation, talk *talk, responses mcp.InputResponseMap, sink local.Sink,
+) (local.Answer, error) {
 	server := t.set.server
-	if t.own == "" || !server.asksQuestions(t.own) && len(talk.Answers) == 0 {
-		if used, err = server.acquire(ctx); err != nil {
-			return nil, "", nil, err
-		}
-		if name, refusal = t.name(call); refusal != nil {
-			server.release(used)
-			return nil, "", refusal, nil
-		}
-		if len(talk.Answers) == 0 && !server.asksQuestions(name) {
-			return used, name, nil, nil
-		}
-		server.release(used)
+	acquire := server.acquire
+	if len(talk.Answers) > 0 {
+		server.learn([]string{name})
 	}
-	if name == "" {
-		name = t.own
+	if server.asksQuestions(name) {
+		acquire = server.acquireAlone
 	}
-	server.learn([]string{name})
-	used, err = server.acquireAlone(ctx)
-	return used, name, nil, err
+	used, err := acquire(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return t.unsent(ctx)
+		}
+		return local.Answer{}, err
+	}
+	return t.carryOut(ctx, used, name, call, talk, responses, sink)
 }
 
 // carryOut sends the call on a session and releases it.
