@@ -138,17 +138,17 @@ func (s *Service) admit(ctx context.Context) error {
 func (s *Service) prepare(
 	ctx context.Context, sub submission, definition, effective *agent.Definition,
 ) (journal.NewExecution, error) {
-	hash := definition.Hash()
+	stored := s.texts.of(definition)
 	checkpoint, node, messages, err := s.cfg.Opening(effective, sub.request)
 	if err != nil {
 		return journal.NewExecution{}, fmt.Errorf("open agent %s: %w", definition.Name, err)
 	}
-	if err := s.cfg.Journal.PutDefinition(ctx, hash, definition.Canonical()); err != nil {
+	if err := s.cfg.Journal.PutDefinition(ctx, stored.hash, stored.canonical); err != nil {
 		return journal.NewExecution{}, err
 	}
 	return journal.NewExecution{
 		ID: sub.id, ConversationID: sub.conversation, IdempotencyKey: sub.key, Fingerprint: sub.fingerprint,
-		Caller: sub.caller, Request: withoutImages(sub.request), Definition: hash, Queue: definition.Queue,
+		Caller: sub.caller, Request: withoutImages(sub.request), Definition: stored.hash, Queue: definition.Queue,
 		Deadline: limitsOf(effective, sub.request).Deadline, Checkpoint: checkpoint, Node: node, Messages: messages,
 	}, nil
 }

@@ -98,7 +98,10 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // Service keeps RuntimeLink over a journal. It is safe for concurrent use and holds no state.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg   Config
+	texts texts
+}
 
 // New makes a Service. The error names the field that is wrong.
 func New(cfg Config) (*Service, error) {
