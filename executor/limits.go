@@ -48,11 +48,16 @@ func (m *machine) reserve(request *local.ModelRequest, model agent.Model) (over 
 		return wouldPass("maxInputTokens", usage.InputTokens, input, limits.MaxInputTokens)
 	}
 	most := int64(math.MaxInt64)
+	lower := func(name string, limit, left int64) {
+		if left < most {
+			most, m.boundBy = left, fmt.Sprintf("%s (%d)", name, limit)
+		}
+	}
 	if limits.MaxOutputTokens > 0 {
-		most = limits.MaxOutputTokens - usage.OutputTokens // not 0, see above
+		lower("maxOutputTokens", limits.MaxOutputTokens, limits.MaxOutputTokens-usage.OutputTokens) // not 0, see above
 	}
 	if limits.MaxTotalTokens > 0 {
-		if most = min(most, limits.MaxTotalTokens-usage.TotalTokens-input); most < 1 {
+		if lower("maxTotalTokens", limits.MaxTotalTokens, limits.MaxTotalTokens-usage.TotalTokens-input); most < 1 {
 			return wouldPass("maxTotalTokens", usage.TotalTokens, addUp(input, 1), limits.MaxTotalTokens)
 		}
 	}
@@ -60,7 +65,7 @@ func (m *machine) reserve(request *local.ModelRequest, model agent.Model) (over 
 		if model.Prices == nil { // refused where executions are submitted; a definition of long ago may come without
 			return fmt.Sprintf("maxCost (%d): no price of the model is known", limits.MaxCost)
 		}
-		if most = min(most, model.Prices.Affordable(limits.MaxCost-usage.CostMicros, input)); most < 1 {
+		if lower("maxCost", limits.MaxCost, model.Prices.Affordable(limits.MaxCost-usage.CostMicros, input)); most < 1 {
 			worst := model.Prices.Cost(execution.Usage{InputTokens: input, OutputTokens: 1})
 			return wouldPass("maxCost", usage.CostMicros, worst, limits.MaxCost)
 		}
@@ -87,7 +92,7 @@ func (m *machine) cutBy(request *local.ModelRequest, model agent.Model, response
 		reached("maxOutputTokens", m.state.Usage.OutputTokens, limits.MaxOutputTokens),
 		reached("maxTotalTokens", m.state.Usage.TotalTokens, limits.MaxTotalTokens),
 		reached("maxCost", m.state.Usage.CostMicros, limits.MaxCost),
-		fmt.Sprintf("the answer was cut off at %d tokens, which is what the limits left", own),
+		fmt.Sprintf("%s: the answer was cut off at %d tokens, which is what it left", m.boundBy, own),
 	)
 }
 

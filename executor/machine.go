@@ -92,6 +92,7 @@ type machine struct {
 	env      environment
 	received map[execution.CallID]execution.ToolResult // the batch's receipts
 	unread   error                                     // a receipt that could not be read
+	boundBy  string                                    // the limit that bounds the answer to the request at hand
 }
 
 // newMachine prepares a step; the situation's state is not written to.

@@ -20,6 +20,9 @@ const stubborn = `
 agents:
   model:
     model: {provider: openai, name: test-model, baseURL: "$MODELS/v1"}
+  bounded:
+    model: {provider: openai, name: test-model, baseURL: "$MODELS/v1"}
+    limits: {maxModelRequests: 2}
   tool:
     model:
       provider: scripted
@@ -102,4 +105,27 @@ func TestCaseC2_ACrashLoopBehindTheModelsAnswerIsCutOff(t *testing.T) {
 	require.Contains(t, view.Suspension.Detail, "before_model_request", "it names the boundary")
 	require.Len(t, models.Exchanges(), 3)
 	require.Equal(t, 2, harness.CountWarnings(api.Events(id), execution.WarningReclaimed))
+}
+
+// Case C2: what nobody knows the outcome of counts as well, so a crash loop passes no limit either.
+func TestCaseC2_RequestsOfKilledWorkersAreCharged(t *testing.T) {
+	t.Parallel()
+	const point = "before_commit:model_response"
+	models := modelserver.New(t, func(modelserver.Request) modelserver.Reply {
+		return modelserver.Reply{Text: []string{"Hello."}, Usage: &modelserver.Usage{Input: 20, Output: 2}}
+	})
+	stack := harness.New(t, harness.Config{Agents: strings.NewReplacer("$TOOLS", models.URL, "$MODELS", models.URL).Replace(stubborn)})
+	api := stack.API()
+	stack.Reaper()
+	id := api.Submit("bounded", "Go.").ID
+	for range 2 {
+		stack.Worker(harness.AtFault(point)).WaitFault(point)
+	}
+	stack.Worker()
+	view := api.AwaitState(id, endTimeout, execution.Failed)
+	require.Equal(t, execution.CodeUsageLimitExceeded, view.Failure.Code)
+	require.Contains(t, view.Failure.Message, "maxModelRequests")
+	require.Len(t, models.Exchanges(), 2)
+	require.Equal(t, int64(2), view.Usage.Requests)
+	require.True(t, view.Usage.Partial, "what they cost is an estimate")
 }

@@ -87,7 +87,7 @@ func TestCaseD5_CancelDuringAStreamingAnswerStopsTheSpend(t *testing.T) {
 			require.LessOrEqual(t, took, stopBound)
 			s.api.AwaitState(s.id, endTimeout, execution.Canceled)
 			checkCanceled(t, s.api, s.id)
-			require.Equal(t, int64(1), s.api.Get(s.id).Usage.Requests)
+			checkSpent(t, provider, s.api.Get(s.id).Usage)
 			require.Len(t, s.models.Exchanges(), 1, "nothing was sent after the cancel")
 			next := harness.Submission(provider, "Where were we?")
 			next.ConversationID = s.api.Get(s.id).ConversationID
@@ -98,6 +98,20 @@ func TestCaseD5_CancelDuringAStreamingAnswerStopsTheSpend(t *testing.T) {
 			require.NotContains(t, string(s.models.Exchanges()[1].Body), "ratchet", "an answer that was cut is no message")
 			t.Logf("from the cancel: connection closed after %.3f s", took.Seconds())
 		})
+	}
+}
+
+// checkSpent expects what the provider has reported so far (Anthropic tells of the input first), and an estimate of the
+// rest, which says that it is one.
+func checkSpent(t *testing.T, provider string, usage execution.Usage) {
+	t.Helper()
+	require.Equal(t, int64(1), usage.Requests, "%+v", usage)
+	require.Positive(t, usage.InputTokens, "%+v", usage)
+	require.Positive(t, usage.OutputTokens, "%+v", usage)
+	require.Equal(t, usage.InputTokens+usage.OutputTokens, usage.TotalTokens, "%+v", usage)
+	require.True(t, usage.Partial, "%+v", usage)
+	if provider == "anthropic" {
+		require.Equal(t, int64(20), usage.InputTokens, "as it was reported")
 	}
 }
 
@@ -127,6 +141,8 @@ func TestCaseD1_AShutdownDuringAStreamingAnswerIsNoCancel(t *testing.T) {
 			require.NotContains(t, harness.Types(events), execution.TypeCancelRequested)
 			require.Zero(t, harness.CountWarnings(events, execution.WarningReclaimed), "the claim was handed back")
 			require.Equal(t, int64(2), view.Usage.Requests)
+			require.Greater(t, view.Usage.InputTokens, int64(20), "the request that was cut is charged")
+			require.True(t, view.Usage.Partial)
 		})
 	}
 }
