@@ -49,6 +49,9 @@ func (m *machine) takeAnswer(
 		return m.edit(status, entries, resolution.arguments)
 	case resolution.run:
 		status.Approved = argumentsHash(entries[status.CallID].intent.Call.Arguments)
+		if resolution.reply == nil { // one whose outcome is unknown still brings the answer that it had
+			resolution.reply = status.Reply
+		}
 		status.run(resolution.reply)
 	}
 	return nil

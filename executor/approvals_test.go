@@ -419,3 +419,25 @@ func TestResultThatComesLateResolvesAnUnknownOutcome(t *testing.T) {
 	require.Equal(t, []execution.CallID{"call_0_0"}, next.state.Batch.Asked.Calls, "the other one is asked about still")
 	require.Equal(t, CallReturned, next.state.Batch.Calls[1].Status)
 }
+
+func TestApprovedCallOfUnknownOutcomeBringsItsAnswerAgain(t *testing.T) {
+	t.Parallel()
+	book := tool("book", agent.Unsafe, nil)
+	book.call = func(ctx context.Context, call local.Invocation) (local.Answer, error) {
+		if call.Reply == nil {
+			return asks(local.Question{Kind: execution.Elicitation, Prompt: "?", Resume: true, State: json.RawMessage(`1`)})(ctx, call)
+		}
+		return says("booked for "+call.Reply.Text)(ctx, call)
+	}
+	p := playOf(t, book)
+	p.on()
+	p.s.inbox = []journal.InboxEntry{inboxOf(t, p.parked.RequestID, execution.Input{Type: execution.ElicitationResponse, Text: "Ann"})}
+	require.Equal(t, ToolCall, p.step().node)
+	p.s.inbox = nil
+	entry := p.entry("call_0_0")
+	entry.State, entry.StartedFence = journal.Started, "1-dead" // it was sent with the answer, and its worker died
+	p.on()
+	require.Equal(t, execution.OutcomeUnknown, p.parked.Reason)
+	a := p.on(p.decide(execution.Decision{CallID: "call_0_0", Decision: execution.Approve}))
+	require.Equal(t, []string{`"booked for Ann"`}, contents(a))
+}
