@@ -42,6 +42,7 @@ func (h *holder) ahead() error {
 type link struct {
 	machine *machine
 	node    Node
+	state   RunState
 	before  position // where the machine began
 	commit  journal.Commit
 	ledger  []journal.LedgerEntry // of the batch, once the boundary is written
@@ -49,16 +50,16 @@ type link struct {
 
 // mayWait reports whether the boundary's write may wait for that of a later one. A process that is to die behind its
 // commit writes it by itself.
-func (h *holder) mayWait(l *link, state *RunState) bool {
-	return l.commit.Keep > 0 && len(h.chain) < journal.MaxEarlier && computes(l.node, state) && !diesBehind(string(l.node))
+func (h *holder) mayWait(l *link) bool {
+	return l.commit.Keep > 0 && len(h.chain) < journal.MaxEarlier && computes(l.node, &l.state) && !diesBehind(string(l.node))
 }
 
 // wait goes on behind the boundary without writing it.
 func (h *holder) wait(l link) {
 	h.chain = append(h.chain, l)
-	h.moveOn(&l.commit, journal.Committed{
+	h.moveOn(&l, journal.Committed{
 		Step: l.commit.Reaches(), Sequence: h.sequence() + execution.Sequence(len(l.commit.Events)),
-	}, l.ledger)
+	})
 }
 
 // flush writes what waits. It returns true when the claim goes on, or nothing waited.
@@ -97,7 +98,7 @@ func (h *holder) writeAll(ctx context.Context, chain []link) (kept bool, _ error
 		return false, nil
 	}
 	h.trust.extend(sent, commit.Keep)
-	h.moveOn(&commit, committed, last.ledger)
+	h.moveOn(last, committed)
 	return true, nil
 }
 

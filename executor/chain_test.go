@@ -269,6 +269,43 @@ func TestNodeThatActsAheadOfItsBoundaryRunsAgainBehindIt(t *testing.T) {
 	})
 }
 
+// The state that a node takes over in memory is the one that somebody else would read.
+func TestStateInMemoryIsTheStoredOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		spaced := local.ModelResponse{ToolCalls: []execution.ToolCall{{Name: "look", Arguments: json.RawMessage(`{ "a" : "<b>" }`)}}}
+		kit := &local.Kit{
+			Model: script(spaced, calling("look"), text("done \xff <end>")),
+			Tools: []local.Tool{tool("look", agent.ReadOnly, says("seen <that>"))},
+		}
+		w := newWorld(t, &agent.Definition{}, kit, func(c *Config) { c.NodesPerTask = 64 })
+		task, _ := w.queue.pop()
+		h, err := w.durable.claim(t.Context(), task)
+		require.NoError(t, err)
+		ctx, end := context.WithCancelCause(t.Context())
+		defer end(nil)
+		h.node, h.end = ctx, end
+		kept, taken := true, 0
+		for kept {
+			kept, err = h.step(t.Context(), ctx)
+			require.NoError(t, err)
+			if !kept || h.position.state == nil {
+				continue
+			}
+			taken++
+			stored, err := DecodeCheckpoint(h.position.checkpoint)
+			require.NoError(t, err)
+			if stored.State.Limits == (execution.Limits{}) {
+				stored.State.Limits = limitsOf(&agent.Definition{})
+			}
+			require.Equal(t, stored.State, *h.position.state, h.position.node)
+			require.Equal(t, string(stored.Node), h.position.node)
+		}
+		require.Equal(t, execution.Completed, w.row().State)
+		require.Greater(t, taken, 8)
+	})
+}
+
 // Each of the nodes that compute does so with nobody to turn to.
 func TestNodesThatComputeAskNobody(t *testing.T) {
 	t.Parallel()

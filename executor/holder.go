@@ -126,7 +126,7 @@ func (h *holder) work(ctx context.Context, m *machine) (a advance, err error) {
 // prepare reads the checkpoint and makes its definition ready.
 func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	row := &h.claimed.Execution
-	checkpoint, err := DecodeCheckpoint(h.position.checkpoint)
+	checkpoint, err := h.boundary()
 	if err != nil {
 		return nil, err
 	}

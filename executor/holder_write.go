@@ -25,7 +25,7 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 			Reason: execution.ReasonPolicy, Detail: reason,
 		}}
 	}
-	l := link{machine: m, node: a.node, before: h.position}
+	l := link{machine: m, node: a.node, state: a.state, before: h.position}
 	if l.commit, err = h.commitOf(m, a, checkpoint); err != nil {
 		_, failed := h.flush(ctx)
 		return false, errors.Join(err, failed)
@@ -34,7 +34,7 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 	if l.ledger, whole = h.ledgerAfter(&l.commit); whole && h.mayKeep(&l.commit) {
 		l.commit.Keep = h.durable.cfg.ClaimTTL
 	}
-	if h.mayWait(&l, &a.state) {
+	if h.mayWait(&l) {
 		h.wait(l)
 		return true, nil
 	}

@@ -22,6 +22,7 @@ type position struct {
 	usage      execution.Usage
 	sequence   execution.Sequence // of the last event
 	checkpoint []byte
+	state      *RunState             // of the checkpoint; nil: to be read from it
 	ledger     []journal.LedgerEntry // of the batch, in its order
 	inbox      []journal.InboxEntry
 }
@@ -41,11 +42,12 @@ func (h *holder) sequence() execution.Sequence {
 	return h.position.sequence + execution.Sequence(h.logged)
 }
 
-// moveOn is the position after a commit that kept the claim, or that waits to be written.
-func (h *holder) moveOn(commit *journal.Commit, committed journal.Committed, ledger []journal.LedgerEntry) {
+// moveOn is the position behind the boundary, after a commit that kept the claim or while it waits to be written.
+func (h *holder) moveOn(l *link, committed journal.Committed) {
+	commit := &l.commit
 	h.position = position{
 		step: committed.Step, node: commit.Node, usage: commit.Usage, sequence: committed.Sequence,
-		checkpoint: commit.Checkpoint, ledger: ledger,
+		checkpoint: commit.Checkpoint, state: asStored(&l.state), ledger: l.ledger,
 		inbox: slices.DeleteFunc(slices.Clone(h.position.inbox), func(entry journal.InboxEntry) bool {
 			return slices.Contains(commit.Consumed, entry.RequestID)
 		}),
@@ -53,6 +55,30 @@ func (h *holder) moveOn(commit *journal.Commit, committed journal.Committed, led
 	h.mu.Lock()
 	h.logged = 0
 	h.mu.Unlock()
+}
+
+// asStored is the state if it is what reading its checkpoint would give: what came from a model or a person as JSON is stored in
+// another form.
+func asStored(state *RunState) *RunState {
+	if state.Response != nil || state.Output != nil {
+		return nil
+	}
+	if state.Batch != nil {
+		for i := range state.Batch.Calls {
+			if call := &state.Batch.Calls[i]; call.Question != nil || call.Reply != nil {
+				return nil
+			}
+		}
+	}
+	return state
+}
+
+// boundary is the checkpoint that the next node starts from.
+func (h *holder) boundary() (Checkpoint, error) {
+	if h.position.state == nil {
+		return DecodeCheckpoint(h.position.checkpoint)
+	}
+	return Checkpoint{Node: Node(h.position.node), State: *h.position.state}, nil
 }
 
 // mayKeep decides whether the claim is kept for one more node. Steps that were reclaimed before run alone in a queue of

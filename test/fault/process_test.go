@@ -111,8 +111,8 @@ func TestCaseA17_AnExecutionRunsOnAWorkerWhoseFileDoesNotKnowItsAgent(t *testing
 	api := stack.API()
 	unaware := map[string]string{"PAWL_AGENTS": other}
 	stack.Reaper(unaware)
-	view := api.Submit("talker", "Hello?")
 	victim := stack.Worker(unaware, harness.AtFault("before_commit:model_response"))
+	view := api.Submit("talker", "Hello?")
 	died := victim.WaitFault("before_commit:model_response")
 	stack.Worker(unaware)
 	api.AwaitState(view.ID, endTimeout, execution.Completed)
