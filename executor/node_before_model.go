@@ -111,12 +111,16 @@ func (m *machine) modelRequest(model agent.Model, tools []local.ToolSpec) local.
 	return request
 }
 
+// maxToolName bounds a tool's name as a model gives it, which events and checkpoints repeat. No tool has a longer one.
+const maxToolName = 256
+
 // apply takes the response into the state and the history. Call ids are the loop's own.
 func (m *machine) apply(asked asking, response local.ModelResponse) advance {
 	turn := m.state.Turn
 	calls := make([]execution.ToolCall, len(response.ToolCalls))
 	for i, call := range response.ToolCalls {
 		call.CallID, call.Arguments = execution.NewCallID(turn, i), asJSON(call.Arguments, `{}`)
+		call.Name = call.Name[:prefix(call.Name, maxToolName)]
 		calls[i] = call
 	}
 	if len(calls) == 0 {

@@ -204,6 +204,21 @@ func TestLargeAnswerIsHeldAgainstTheBound(t *testing.T) {
 	})
 }
 
+// Case F9: a name that a model invents is no way to put a large value into events and checkpoints.
+func TestCaseF9_InventedNamesAreCut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		kit := &local.Kit{Model: script(calling(strings.Repeat("é", 1<<20)), text("done")), Tools: []local.Tool{
+			tool("lookup", agent.ReadOnly, says("fine")),
+		}}
+		w := newWorld(t, &agent.Definition{}, kit, nil)
+		require.Equal(t, execution.Completed, w.drive().State)
+		for key, value := range w.dump() {
+			require.Less(t, len(value), 16<<10, key)
+		}
+	})
+}
+
 func TestDirectKeepsLargeResults(t *testing.T) {
 	t.Parallel()
 	definition := &agent.Definition{Name: "demo", Results: agent.Results{Over: agent.OverStore, Limit: 4096}}
