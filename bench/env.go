@@ -134,7 +134,7 @@ func (e *Env) run(ctx context.Context, at *site, spec Spec, processes int) (Wind
 	return w, nil
 }
 
-// window measures a load that runs.
+// window measures a load that runs, for the configured time and until a turn was committed.
 func (e *Env) window(ctx context.Context, at *site, work load, spec Spec) (Window, error) {
 	if err := wait(ctx, e.cfg.Warmup); err != nil {
 		return Window{}, err
@@ -152,13 +152,25 @@ func (e *Env) window(ctx context.Context, at *site, work load, spec Spec) (Windo
 	if err := wait(ctx, e.cfg.Duration); err != nil {
 		return Window{}, err
 	}
-	ended := time.Now()
-	after, err := e.read(ctx, at, work)
-	if err != nil {
-		return Window{}, err
+	for {
+		ended := time.Now()
+		after, err := e.read(ctx, at, work)
+		if err != nil {
+			return Window{}, err
+		}
+		w := after.minus(&before, ended.Sub(began).Seconds())
+		enough := spec.Chains == 0 || w.Steps > 0 && (spec.Kind != pawl || w.Turns > 0)
+		if enough || ended.Sub(began) > e.cfg.Duration+patience {
+			return w, nil
+		}
+		if err := wait(ctx, e.cfg.Duration/4); err != nil {
+			return Window{}, err
+		}
 	}
-	return after.minus(&before, ended.Sub(began).Seconds()), nil
 }
+
+// patience is how much longer a load may take to its first turn, or to the first end of an execution, on a slow machine.
+const patience = time.Minute
 
 // minus is what happened since an earlier reading.
 func (w *Window) minus(earlier *Window, seconds float64) Window {

@@ -107,13 +107,13 @@ func (e *Env) crowd(ctx context.Context, n int) (c crowd, err error) {
 	}
 	samples := l.spans.read()
 	if len(samples) == 0 {
-		return c, errors.New("no execution began and ended: measure longer")
+		return c, errors.New("no execution began and ended")
 	}
 	c.median, c.p99 = median(samples), quantile(samples, 0.99)
 	return c, nil
 }
 
-// watchCrowd looks at the load for the configured time.
+// watchCrowd looks at the load for the configured time, and until an execution has ended.
 func (e *Env) watchCrowd(ctx context.Context, l *pawlLoad, c *crowd) error {
 	var looks float64
 	began := time.Now()
@@ -121,7 +121,10 @@ func (e *Env) watchCrowd(ctx context.Context, l *pawlLoad, c *crowd) error {
 	if err != nil {
 		return err
 	}
-	for time.Since(began) < e.cfg.Duration || looks == 0 {
+	for long := e.cfg.Duration + patience; ; {
+		if took := time.Since(began); took >= e.cfg.Duration && (len(l.spans.read()) > 0 || took > long) {
+			break
+		}
 		if err := wait(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
