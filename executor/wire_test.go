@@ -72,14 +72,17 @@ func (w *wired) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func newWired(t require.TestingT, d dialect) *wired {
+func newWired(t require.TestingT, d dialect, thinkingTokens int64) *wired {
 	w := &wired{}
 	chat, err := openai.New(openai.Config{Transport: w})
 	require.NoError(t, err)
 	messages, err := anthropic.New(anthropic.Config{Transport: w})
 	require.NoError(t, err)
 	factory := map[string]local.ModelFactory{agent.ProviderOpenAI: chat.Factory, agent.ProviderAnthropic: messages.Factory}[d.provider]
-	w.Model, err = factory(context.Background(), &agent.Definition{Model: agent.Model{Provider: d.provider, Name: "m", BaseURL: d.baseURL}}, os.LookupEnv)
+	w.Model, err = factory(context.Background(), &agent.Definition{Model: agent.Model{
+		Provider: d.provider, Name: "m", BaseURL: d.baseURL, ThinkingTokens: thinkingTokens,
+		NoImages: d.name == "deepseek", // it takes no contents but strings
+	}}, os.LookupEnv)
 	require.NoError(t, err)
 	return w
 }
@@ -113,7 +116,7 @@ func TestCaseE2_GoldenRequestsOfBrokenHistories(t *testing.T) {
 		for _, d := range dialects() {
 			t.Run(name+" to "+d.name, func(t *testing.T) {
 				t.Parallel()
-				model := newWired(t, d)
+				model := newWired(t, d, 0)
 				if strings.Contains(name, "unanswered") {
 					_, err := model.Generate(t.Context(), local.ModelRequest{Messages: history, Tools: wireTools()}, nowhere{})
 					require.ErrorContains(t, err, d.refusal, "the provider refuses the history itself")
@@ -155,12 +158,17 @@ func golden(t *testing.T, name string, body []byte) {
 func TestCaseE2_AnyHistoryIsSentSoThatProvidersAcceptIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		history := []execution.Message{{Role: execution.RoleUser, Text: drawText(rt)}}
+		history := []execution.Message{drawUser(rt)}
+		thinking := rapid.SampledFrom([]int64{0, 2048}).Draw(rt, "thinking")
 		for range rapid.IntRange(0, 8).Draw(rt, "messages") {
-			history = append(history, drawMessage(rt))
+			message := drawMessage(rt)
+			history = append(history, message)
+			if message.Role == execution.RoleAssistant && len(message.ToolCalls) == 0 {
+				history = append(history, drawUser(rt)) // or nothing would be asked
+			}
 		}
 		for _, d := range dialects() {
-			model := newWired(rt, d)
+			model := newWired(rt, d, thinking)
 			_, err := model.Generate(t.Context(), local.ModelRequest{Messages: repair(history), Tools: wireTools()}, nowhere{})
 			if err != nil || model.refused != nil {
 				rt.Fatalf("%s: %v: %v: %s", d.name, err, model.refused, model.body)
@@ -185,9 +193,9 @@ func drawMessage(rt *rapid.T) execution.Message {
 	}
 	switch rapid.IntRange(0, 3).Draw(rt, "role") {
 	case 0:
-		return execution.Message{Role: execution.RoleUser, Text: drawText(rt)}
+		return drawUser(rt)
 	case 1:
-		message := execution.Message{Role: execution.RoleAssistant, Text: drawText(rt)}
+		message := execution.Message{Role: execution.RoleAssistant, Text: drawText(rt), Provider: drawState(rt)}
 		for i := range rapid.IntRange(0, 3).Draw(rt, "calls") { // the loop numbers the calls of an answer itself
 			message.ToolCalls = append(message.ToolCalls, call(i))
 		}
@@ -196,8 +204,40 @@ func drawMessage(rt *rapid.T) execution.Message {
 		return resultMessage(execution.ErrorResult(call(rapid.IntRange(0, 2).Draw(rt, "index")), execution.ToolExecution, drawText(rt)))
 	}
 	result := execution.TextResult(call(rapid.IntRange(0, 2).Draw(rt, "index")), drawText(rt))
-	if rapid.Bool().Draw(rt, "as JSON") {
+	switch rapid.IntRange(0, 2).Draw(rt, "content") {
+	case 1:
 		result.Content = json.RawMessage(`{"a":[1,"x"]}`)
+	case 2:
+		result.Content = json.RawMessage(`{"content":[{"type":"text","text":" "},{"type":"image","data":"aGk=","mimeType":"image/` +
+			rapid.SampledFrom([]string{"png", "tiff"}).Draw(rt, "image of the result") + `"}]}`)
 	}
+	result.IsError = rapid.Bool().Draw(rt, "is an error")
 	return resultMessage(result)
+}
+
+func drawUser(rt *rapid.T) execution.Message {
+	message := execution.Message{Role: execution.RoleUser}
+	if !rapid.Bool().Draw(rt, "parts") {
+		message.Text = drawText(rt)
+		return message
+	}
+	for range rapid.IntRange(1, 3).Draw(rt, "how many parts") {
+		message.Parts = append(message.Parts, rapid.SampledFrom([]execution.Part{
+			{Type: execution.PartText, Text: "Hi"},
+			{Type: execution.PartText, Text: " "},
+			{Type: execution.PartImageURL, URL: "https://example.com/a.png"},
+			{Type: execution.PartImage, MediaType: "image/png", Data: "aGk="},
+		}).Draw(rt, "part"))
+	}
+	return message
+}
+
+// drawState is what a model may have left with its answer: this one, or another that was asked before.
+func drawState(rt *rapid.T) *execution.ProviderState {
+	return rapid.SampledFrom([]*execution.ProviderState{
+		nil,
+		{Name: "openai/m", Data: json.RawMessage(`"because"`)},
+		{Name: "anthropic/m", Data: json.RawMessage(`[{"thinking":"hm","signature":"s"},{"redacted":"r"}]`)},
+		{Name: "anthropic/other", Data: json.RawMessage(`[{"thinking":"hm","signature":"s"}]`)},
+	}).Draw(rt, "state")
 }

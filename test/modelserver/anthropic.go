@@ -88,7 +88,54 @@ func CheckAnthropic(body []byte) error {
 			}
 		}
 	}
+	if err := request.checkThinking(); err != nil {
+		return err
+	}
 	return checkToolBlocks(request.Messages)
+}
+
+// checkThinking checks what goes with thinking: room for the answer, no other sampling, and the thinking of the turn under
+// way in front of its calls.
+func (r *anthropicRequest) checkThinking() error {
+	var thinking struct {
+		Type   string `json:"type"`
+		Budget int64  `json:"budget_tokens"`
+	}
+	if len(r.Thinking) > 0 {
+		if err := decode(r.Thinking, &thinking); err != nil {
+			return err
+		}
+	}
+	switch {
+	case thinking.Type != "enabled":
+		return nil
+	case thinking.Budget < 1024:
+		return errors.New("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+	case thinking.Budget >= *r.MaxTokens:
+		return errors.New("`max_tokens` must be greater than `thinking.budget_tokens`")
+	case r.Temperature != nil && *r.Temperature != 1:
+		return errors.New("`temperature` may only be set to 1 when thinking is enabled")
+	}
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		first := r.Messages[i].Content[0].Type
+		if r.Messages[i].Role == "user" && r.Messages[i].says() {
+			return nil
+		}
+		if r.Messages[i].Role == "assistant" && first != "thinking" && first != "redacted_thinking" {
+			return fmt.Errorf("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`", i, first)
+		}
+	}
+	return nil
+}
+
+// says reports whether a user's message holds more than results.
+func (m anthropicMessage) says() bool {
+	for _, block := range m.Content {
+		if block.Type != "tool_result" {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *anthropicRequest) checkFields() error {
