@@ -10,6 +10,10 @@ import (
 // DefaultModelTimeout is how long a model may take to begin its answer when its file does not say.
 const DefaultModelTimeout = 10 * time.Minute
 
+// DefaultMaxOutputTokens bounds an answer where a bound is needed and the file has none: for models of the provider
+// anthropic, whose API wants one, and where limits bound what an execution may cost.
+const DefaultMaxOutputTokens = 8192
+
 const highestTemperature = 2
 
 // The providers of this version.

@@ -26,6 +26,8 @@ type asking struct {
 	failed  int         // attempts at this request that failed
 	model   agent.Model // that is asked now
 	request local.ModelRequest
+	// left is how much of the answer the limits leave room for; 0: they do not bound it.
+	left int64
 }
 
 // ways is how many models may be asked.

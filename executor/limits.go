@@ -35,7 +35,8 @@ func bounded(l execution.Limits) bool {
 
 // reserve is checked right before a request is sent, for the most that it may cost, and tells the model how much it may
 // answer. What it lets pass cannot pass a limit, if the provider keeps to the bound of the answer.
-func (m *machine) reserve(request *local.ModelRequest, model agent.Model) (over string) {
+func (m *machine) reserve(asked *asking) (over string) {
+	request, model := &asked.request, asked.model
 	if over := m.noRoomForRequest(); over != "" {
 		return over
 	}
@@ -70,21 +71,25 @@ func (m *machine) reserve(request *local.ModelRequest, model agent.Model) (over 
 			return wouldPass("maxCost", usage.CostMicros, worst, limits.MaxCost)
 		}
 	}
-	if most < math.MaxInt64 {
-		request.MaxOutputTokens = most
+	if most == math.MaxInt64 {
+		return ""
 	}
+	asked.left = most
+	if model.MaxOutputTokens == 0 { // providers refuse a bound above what the model can do, which nobody here knows
+		most = min(most, agent.DefaultMaxOutputTokens)
+	}
+	request.MaxOutputTokens = most
 	return ""
 }
 
 // cutBy names the limit that cut the answer off; "" when it is whole, or was cut by the model's own bound.
-func (m *machine) cutBy(request *local.ModelRequest, model agent.Model, response *local.ModelResponse) string {
-	own := request.MaxOutputTokens
-	if own == 0 || model.MaxOutputTokens > 0 && model.MaxOutputTokens < own || response.FinishReason != finishLength {
+func (m *machine) cutBy(asked *asking, response *local.ModelResponse) string {
+	sent, own := asked.request.MaxOutputTokens, asked.model.MaxOutputTokens
+	if asked.left == 0 || sent < asked.left || own > 0 && own < sent || response.FinishReason != finishLength {
 		return ""
 	}
-	// An adapter may have a bound of its own for models that have none.
-	const slack = 16
-	if u := response.Usage; u != nil && !u.Partial && u.OutputTokens+slack < own {
+	const slack = 16 // a provider may have stopped for a bound of its own
+	if u := response.Usage; u != nil && !u.Partial && u.OutputTokens+slack < asked.left {
 		return ""
 	}
 	limits := m.state.Limits
@@ -92,7 +97,7 @@ func (m *machine) cutBy(request *local.ModelRequest, model agent.Model, response
 		reached("maxOutputTokens", m.state.Usage.OutputTokens, limits.MaxOutputTokens),
 		reached("maxTotalTokens", m.state.Usage.TotalTokens, limits.MaxTotalTokens),
 		reached("maxCost", m.state.Usage.CostMicros, limits.MaxCost),
-		fmt.Sprintf("%s: the answer was cut off at %d tokens, which is what it left", m.boundBy, own),
+		fmt.Sprintf("%s: the answer was cut off at %d tokens, which is what it left", m.boundBy, asked.left),
 	)
 }
 

@@ -136,7 +136,7 @@ func TestAnAnswerThatALimitCutOffEndsTheRun(t *testing.T) {
 	requireFailure(t, a, execution.CodeUsageLimitExceeded, "limit reached: maxOutputTokens (100)")
 	require.Equal(t, execution.TypeModelCompleted, a.events[0].EventType())
 	require.Equal(t, "half an", a.messages[0].Text, "it is kept in the history")
-	requireFailure(t, cut(priced("m"), execution.Limits{MaxCost: 100_000}, used(5, 49_750)), execution.CodeUsageLimitExceeded, "cut off")
+	requireFailure(t, cut(priced("m"), execution.Limits{MaxCost: 10_000}, used(5, 4_750)), execution.CodeUsageLimitExceeded, "cut off")
 
 	limited.SuspendOnExceeded = true
 	require.Equal(t, execution.ReasonLimit, cut(priced("m"), limited, used(5, 100)).back.suspension.Reason)
@@ -145,7 +145,8 @@ func TestAnAnswerThatALimitCutOffEndsTheRun(t *testing.T) {
 	own.MaxOutputTokens = 50
 	for name, a := range map[string]advance{
 		"the model's own bound": cut(own, execution.Limits{MaxOutputTokens: 100}, used(5, 50)),
-		"the adapter's bound":   cut(priced("m"), execution.Limits{MaxOutputTokens: 100_000}, used(5, 8192)),
+		"the default bound":     cut(priced("m"), execution.Limits{MaxOutputTokens: 100_000}, used(5, 8192)),
+		"the provider's bound":  cut(priced("m"), execution.Limits{MaxOutputTokens: 5000}, used(5, 4096)),
 		"no limit":              cut(priced("m"), execution.Limits{}, used(5, 8192)),
 	} {
 		require.Equal(t, ModelResponse, a.node, name)
@@ -250,10 +251,11 @@ func TestCaseJ3_WhatIsReservedIsEnough(t *testing.T) {
 			}
 		})}
 		for range 50 {
-			request := m.modelRequest(model, nil)
-			if over := m.reserve(&request, model); over != "" {
+			asked := asking{model: model, request: m.modelRequest(model, nil)}
+			if over := m.reserve(&asked); over != "" {
 				return
 			}
+			request := asked.request
 			most := int64(math.MaxInt32)
 			if model.MaxOutputTokens > 0 {
 				most = model.MaxOutputTokens

@@ -35,7 +35,7 @@ func (m *machine) afterBeforeModelRequest(ctx context.Context) (advance, error) 
 		return m.parkedUntil(m.failures(), park), nil
 	}
 	asked.request = m.modelRequest(asked.model, tools)
-	if over := m.reserve(&asked.request, asked.model); over != "" {
+	if over := m.reserve(&asked); over != "" {
 		return m.limit(over, nil), nil
 	}
 	return m.ask(ctx, asked)
@@ -55,7 +55,7 @@ func (m *machine) ask(ctx context.Context, asked asking) (advance, error) {
 		m.env.Refused(laneOf(asked.model), err)
 		return m.modelFailed(asked, err), nil
 	}
-	if over := m.cutBy(&asked.request, asked.model, &response); over != "" {
+	if over := m.cutBy(&asked, &response); over != "" {
 		return m.cutOff(asked, response, over), nil
 	}
 	m.state.Prompt = nil
@@ -100,6 +100,9 @@ func (m *machine) modelRequest(model agent.Model, tools []local.ToolSpec) local.
 		Messages:     transcript(m.messages),
 		OutputSchema: m.definition.OutputSchema,
 		Tools:        tools,
+	}
+	if m.state.ModelFailures > 0 { // several attempts under one claim
+		request.InvocationID += fmt.Sprintf(".%d", m.state.ModelFailures)
 	}
 	if m.state.Instructions != "" {
 		request.Instructions = m.state.Instructions

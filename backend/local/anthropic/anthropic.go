@@ -87,11 +87,11 @@ func (m *Model) Generate(ctx context.Context, request local.ModelRequest, sink l
 		answer.add(stream.Current())
 	}
 	if err := stream.Err(); err != nil && (ctx.Err() != nil || !answer.ended()) {
-		response := answer.partial()
-		if answer.begun || ctx.Err() != nil { // a request that was refused has cost nothing
+		response, err := answer.partial(), m.failed(ctx, err)
+		if answer.begun || wire.Unanswered(ctx, err) {
 			response.Usage = request.UsageSoFar(answer.usage, answer.said, false)
 		}
-		return response, m.failed(ctx, err)
+		return response, err
 	}
 	response, err := answer.response()
 	if answer.begun {

@@ -16,9 +16,7 @@ import (
 )
 
 const (
-	// defaultMaxTokens bounds an answer when the definition does not: the API wants a bound.
-	defaultMaxTokens = 8192
-	longestID        = 64
+	longestID = 64
 )
 
 // emptySchema is the schema of a tool that is only remembered.
@@ -26,7 +24,7 @@ const emptySchema = `{"type":"object"}`
 
 // params puts a request into the API's words.
 func (m *Model) params(request local.ModelRequest) (sdk.MessageNewParams, error) {
-	params := sdk.MessageNewParams{Model: m.settings.Name, MaxTokens: defaultMaxTokens}
+	params := sdk.MessageNewParams{Model: m.settings.Name, MaxTokens: agent.DefaultMaxOutputTokens}
 	if m.settings.MaxOutputTokens > 0 {
 		params.MaxTokens = m.settings.MaxOutputTokens
 	} else {

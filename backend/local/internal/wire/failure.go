@@ -97,6 +97,13 @@ func Failed(ctx context.Context, provider string, err error) error {
 	return Malformed("it is not the stream of events it should be")
 }
 
+// Unanswered reports whether a request was sent and its answer was not waited for: it has cost something, and nobody knows
+// what. One that was refused has cost nothing.
+func Unanswered(ctx context.Context, err error) bool {
+	var classified *local.Error
+	return ctx.Err() != nil || errors.As(err, &classified) && classified.Code == "timeout"
+}
+
 // statusOfType is the status that a provider would have answered had the failure come in time.
 func statusOfType(d detail) int {
 	for _, word := range []string{d.Type, d.Code} {

@@ -269,8 +269,10 @@ func testTimeout(t *testing.T, s Subject) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	_, err := s.ask(t, t.Context(), url, short, patience)
+	response, err := s.ask(t, t.Context(), url, short, patience)
 	classified(t, err, local.Transient, "timeout")
+	require.True(t, response.Usage.Partial, "it was sent")
+	require.Positive(t, response.Usage.InputTokens)
 	wait(t, gone)
 }
 
