@@ -139,6 +139,42 @@ func TestAQuestionOfTheEverythingServerIsAnInteraction(t *testing.T) {
 	}
 }
 
+// Two calls of one batch ask; the person is asked twice, and each call gets its own answer.
+func TestTwoCallsOfTheEverythingServerAskOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	stack, api, _ := mcpStack(t, `
+  twice:
+    model:
+      provider: scripted
+      turns:
+        - toolCalls: [{name: all_trigger-elicitation-request}, {name: all_echo, arguments: {message: hi}}, {name: all_trigger-elicitation-request}]
+        - {text: "Done."}
+    tools:
+      - {name: all, type: mcp, command: [`+installed(t, "mcp-server-everything")+`, stdio]}
+`)
+	view := api.Submit("twice", "go")
+	asked := map[execution.CallID]bool{}
+	for i, name := range []string{"Ada", "Grace"} {
+		var waiting execution.View
+		harness.Eventually(t, endTimeout, "the next question", func() bool {
+			waiting = api.Get(view.ID)
+			return waiting.Interaction != nil && !asked[waiting.Interaction.Calls[0].CallID]
+		})
+		require.Equal(t, execution.Elicitation, waiting.Interaction.Kind, waiting.Interaction.Prompt)
+		require.Len(t, waiting.Interaction.Calls, 1)
+		asked[waiting.Interaction.Calls[0].CallID] = true
+		api.Input(view.ID, fmt.Sprint("answer-", i), execution.Input{
+			Type: execution.ElicitationResponse, RequestID: waiting.Interaction.RequestID,
+			Content: json.RawMessage(`{"name":"` + name + `"}`),
+		})
+	}
+	require.Equal(t, "Done.", api.AwaitState(view.ID, endTimeout, execution.Completed).Outcome.Answer)
+	got := results(t, stack, view.ID)
+	require.Contains(t, got, "- Name: Ada")
+	require.Contains(t, got, "- Name: Grace")
+	require.Contains(t, got, "Echo: hi")
+}
+
 // Case B5: a server that is killed in a call leaves its outcome to the recovery class.
 func TestCaseB5_AKilledServerLeavesItsCallToTheRecoveryClass(t *testing.T) {
 	t.Parallel()
