@@ -13,7 +13,7 @@ import (
 // memory is how many bytes of Redis a finished execution of six nodes keeps, beside what the user gave and got.
 func memory(ctx context.Context, env *Env) (Result, error) {
 	r := Result{Title: "Memory of a finished execution"}
-	for range max(1, min(env.cfg.Pairs, 3)) {
+	for range env.cfg.Pairs {
 		kept, own, err := env.finished(ctx, env.cfg.Finished)
 		if err != nil {
 			return r, err

@@ -30,15 +30,18 @@ func workersSweep(ctx context.Context, env *Env) (Result, error) {
 		return r, err
 	}
 	const idle = 4
-	spec := env.spec(pawl, env.main)
-	spec.Chains = 0
-	w, err := env.run(ctx, env.main, spec, idle)
-	if err != nil {
-		return r, err
-	}
 	name := fmt.Sprintf("%d idle: empty rounds of each", idle)
-	r.add(name, "1/s", w.perSecond(w.EmptyRounds)/idle)
-	r.add(fmt.Sprintf("%d idle: commands of each", idle), "1/s", w.perSecond(w.Commands)/idle)
+	defer env.briefly()()
+	for range env.cfg.Pairs {
+		spec := env.spec(pawl, env.main)
+		spec.Chains = 0
+		w, err := env.run(ctx, env.main, spec, idle)
+		if err != nil {
+			return r, err
+		}
+		r.add(name, "1/s", w.perSecond(w.EmptyRounds)/idle)
+		r.add(fmt.Sprintf("%d idle: commands of each", idle), "1/s", w.perSecond(w.Commands)/idle)
+	}
 	r.goal(sides[2].name+": steps, of one", atLeast(0.9), "4 worker processes: steps/s, of 1 at the same total concurrency")
 	r.goal(name, atMost(2), fmt.Sprintf("%d idle workers: empty rounds per second of each", idle))
 	return r, nil
