@@ -33,9 +33,14 @@ type asking struct {
 // ways is how many models may be asked.
 func (m *machine) ways() int { return 1 + len(m.definition.Model.Fallback) }
 
-// failures counts the attempts at the open request that failed: those that earlier boundaries of it know of, and those at
-// this step.
-func (m *machine) failures() int { return m.state.ModelFailures + m.attempts }
+// failures counts the attempts at the open request that failed. With a fallback list each of them has committed the boundary
+// again, and the journal's attempts are of something else, such as a list of tools that could not be had.
+func (m *machine) failures() int {
+	if m.ways() > 1 {
+		return m.state.ModelFailures
+	}
+	return m.state.ModelFailures + m.attempts
+}
 
 // choose takes the model whose turn it is. A model whose provider wants to be left alone for a while is passed over when
 // another one of the round is free; when none is, park is how long the request waits.

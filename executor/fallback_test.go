@@ -84,6 +84,37 @@ func TestTheNextModelOfTheListIsAskedAtOnce(t *testing.T) {
 	})
 }
 
+// What failed at the step before a model was asked takes no turn of the list.
+func TestAToolListThatFailsTakesNoTurnOfTheList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{}
+		definition, kit := fallingBack(p, "a", "b")
+		set := &hesitant{fakeTool: tool("files", "", says("x")), refusals: 2}
+		kit.Tools = []local.Tool{set}
+		w := newWorld(t, definition, kit, nil)
+		row := w.drive()
+		require.Equal(t, execution.Completed, row.State)
+		require.Equal(t, []string{"a"}, p.asked)
+		require.Equal(t, int64(1), row.Usage.Requests)
+	})
+}
+
+// hesitant is a set whose server answers after a while.
+type hesitant struct {
+	*fakeTool
+	refusals int
+}
+
+func (s *hesitant) Tools(context.Context) ([]local.Tool, error) {
+	if s.refusals--; s.refusals >= 0 {
+		return nil, &local.Error{Kind: local.Transient, Code: "mcp_unavailable"}
+	}
+	return nil, nil
+}
+
+func (s *hesitant) Find(string) local.Tool { return nil }
+
 // Permanent failures are the request's own: another model is not asked.
 func TestAPermanentFailureHasNoFallback(t *testing.T) {
 	t.Parallel()
