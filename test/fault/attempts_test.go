@@ -97,7 +97,7 @@ func TestCaseC2_ACrashLoopBehindTheModelsAnswerIsCutOff(t *testing.T) {
 	stack.Reaper()
 	id := api.Submit("model", "Go.").ID
 	for range 3 {
-		stack.Worker(harness.AtFault(point)).WaitFault(point)
+		stack.Doomed(point).WaitFault(point)
 	}
 	stack.Worker()
 	view := api.AwaitState(id, endTimeout, execution.Suspended)
@@ -119,7 +119,7 @@ func TestCaseC2_RequestsOfKilledWorkersAreCharged(t *testing.T) {
 	stack.Reaper()
 	id := api.Submit("bounded", "Go.").ID
 	for range 2 {
-		stack.Worker(harness.AtFault(point)).WaitFault(point)
+		stack.Doomed(point).WaitFault(point)
 	}
 	stack.Worker()
 	view := api.AwaitState(id, endTimeout, execution.Failed)

@@ -5,6 +5,7 @@ package fault
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,7 +47,13 @@ type streaming struct {
 // tell starts an execution of the agent and waits until a reader of its stream has seen the beginning of the answer.
 func tell(t *testing.T, agent string, answer func(modelserver.Request) modelserver.Reply, env ...map[string]string) *streaming {
 	t.Helper()
-	s := &streaming{models: modelserver.New(t, answer)}
+	watched := make(chan struct{}) // frames reach only those who watch
+	s := &streaming{models: modelserver.New(t, func(r modelserver.Request) modelserver.Reply {
+		<-watched
+		return answer(r)
+	})}
+	begin := sync.OnceFunc(func() { close(watched) })
+	t.Cleanup(begin)
 	s.stack = harness.New(t, harness.Config{Agents: strings.ReplaceAll(talkers, "$MODELS", s.models.URL)})
 	s.api = s.stack.API()
 	s.stack.Reaper()
@@ -54,6 +61,10 @@ func tell(t *testing.T, agent string, answer func(modelserver.Request) modelserv
 	s.id = s.api.Submit(agent, "Go on.").ID
 	reader := s.api.Stream(s.id, 0)
 	defer reader.Cut() // case D5: a reader that leaves changes nothing
+	for message, ok := reader.Next(); message.Type != string(execution.TypeModelStarted); message, ok = reader.Next() {
+		require.True(t, ok, "the stream ended before the model was asked")
+	}
+	begin()
 	for text := ""; !strings.Contains(text, story[0]); {
 		message, ok := reader.Any()
 		require.True(t, ok, "the stream ended before the answer began")

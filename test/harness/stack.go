@@ -149,6 +149,12 @@ func AtFault(point string) map[string]string { return map[string]string{"PAWL_FA
 // Worker starts a worker and waits until it is ready.
 func (s *Stack) Worker(extra ...map[string]string) *Process { return s.background("worker", extra) }
 
+// Doomed starts a worker that kills itself at the fault point, and does not wait until it is ready: it may be dead by then.
+func (s *Stack) Doomed(point string) *Process {
+	s.tb.Helper()
+	return s.start("worker", AtFault(point))
+}
+
 // Reaper starts a reaper and waits until it is ready.
 func (s *Stack) Reaper(extra ...map[string]string) *Process { return s.background("reaper", extra) }
 
