@@ -28,21 +28,16 @@ type Config struct {
 
 // Provider makes models. It may be used by many goroutines.
 type Provider struct {
-	cfg Config // immutable
+	connection wire.Connection // immutable
 }
 
 // New makes a Provider.
 func New(cfg Config) (*Provider, error) {
-	if cfg.Silence < 0 {
-		return nil, errors.New("anthropic config: Silence is negative")
+	connection, err := wire.Connection(cfg).WithDefaults(agent.ProviderAnthropic)
+	if err != nil {
+		return nil, err
 	}
-	if cfg.Silence == 0 {
-		cfg.Silence = wire.DefaultSilence
-	}
-	if cfg.Transport == nil {
-		cfg.Transport = wire.NewTransport()
-	}
-	return &Provider{cfg: cfg}, nil
+	return &Provider{connection: connection}, nil
 }
 
 // Factory is the local.ModelFactory of provider "anthropic".
@@ -58,7 +53,7 @@ func (p *Provider) Factory(_ context.Context, definition *agent.Definition, look
 	base := strings.TrimSuffix(strings.TrimSuffix(settings.BaseURL, "/"), "/v1")
 	options := []option.RequestOption{
 		option.WithBaseURL(base + "/"),
-		option.WithHTTPClient(wire.Client(settings, p.cfg.Transport, p.cfg.Silence)),
+		option.WithHTTPClient(p.connection.Client(settings)),
 		option.WithMaxRetries(0),
 	}
 	if settings.Key() != "" {

@@ -29,21 +29,16 @@ type Config struct {
 
 // Provider makes models. It may be used by many goroutines.
 type Provider struct {
-	cfg Config // immutable
+	connection wire.Connection // immutable
 }
 
 // New makes a Provider.
 func New(cfg Config) (*Provider, error) {
-	if cfg.Silence < 0 {
-		return nil, errors.New("openai config: Silence is negative")
+	connection, err := wire.Connection(cfg).WithDefaults(agent.ProviderOpenAI)
+	if err != nil {
+		return nil, err
 	}
-	if cfg.Silence == 0 {
-		cfg.Silence = wire.DefaultSilence
-	}
-	if cfg.Transport == nil {
-		cfg.Transport = wire.NewTransport()
-	}
-	return &Provider{cfg: cfg}, nil
+	return &Provider{connection: connection}, nil
 }
 
 // Factory is the local.ModelFactory of provider "openai".
@@ -57,7 +52,7 @@ func (p *Provider) Factory(_ context.Context, definition *agent.Definition, look
 	}
 	options := []option.RequestOption{
 		option.WithBaseURL(strings.TrimSuffix(settings.BaseURL, "/") + "/"),
-		option.WithHTTPClient(wire.Client(settings, p.cfg.Transport, p.cfg.Silence)),
+		option.WithHTTPClient(p.connection.Client(settings)),
 		option.WithMaxRetries(0),
 	}
 	if settings.Key() != "" {
