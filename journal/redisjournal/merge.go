@@ -117,7 +117,7 @@ func (m *merge) fill(ctx context.Context, wanted int) error {
 		if len(h.marks) > 0 || h.read {
 			continue
 		}
-		h.size = min(max(2*h.size, 4+2*wanted/len(m.heads)), journal.MaxListed)
+		h.size = min(max(2*h.size, 3+2*wanted/len(m.heads)), journal.MaxListed)
 		at, below := h.behind()
 		empty = append(empty, h)
 		calls = append(calls, invocation{keys: h.keys, args: []any{at, below, h.size, m.store.now()}})
