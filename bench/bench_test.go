@@ -66,14 +66,14 @@ func TestEverythingIsMeasured(t *testing.T) {
 func requireDocument(t *testing.T, report *Report) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "performance.md")
-	require.NoError(t, os.WriteFile(path, []byte("above\n"+beginMark+"old"+endMark+"\nbelow\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("above\n"+beginMark+"stale"+endMark+"\nbelow\n"), 0o600))
 	for range 2 { // the second one replaces the first
 		require.NoError(t, report.WriteDocument(path, "pawl bench --quick"))
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.True(t, strings.HasPrefix(string(text), "above\n"+beginMark))
 		require.True(t, strings.HasSuffix(string(text), endMark+"\nbelow\n"))
-		require.NotContains(t, string(text), "old")
+		require.NotContains(t, string(text), "stale")
 		require.Equal(t, 1, strings.Count(string(text), "pawl bench --quick"))
 		require.Contains(t, string(text), "raw Asynq chain: steps")
 	}
