@@ -107,18 +107,9 @@ func runExecutions(b *testing.B, ctx context.Context, l *pawlLoad, n, atOnce int
 	}
 	close(todo)
 	ended := &awaited{ends: map[execution.ID]chan struct{}{}}
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case id := <-l.ends:
-				close(ended.of(id))
-			case <-stop:
-				return
-			}
-		}
-	}()
+	var collector sync.WaitGroup
+	stop := make(chan struct{})
+	collector.Go(func() { ended.collect(l.ends, stop) })
 	for range min(n, atOnce) {
 		all.Go(func() {
 			for range todo {
@@ -137,13 +128,25 @@ func runExecutions(b *testing.B, ctx context.Context, l *pawlLoad, n, atOnce int
 	}
 	all.Wait()
 	close(stop)
-	<-done
+	collector.Wait()
 }
 
 // awaited gives each execution a channel that is closed when it has ended.
 type awaited struct {
 	mu   sync.Mutex
 	ends map[execution.ID]chan struct{} // guarded by mu
+}
+
+// collect takes ends until it is stopped.
+func (a *awaited) collect(ends <-chan execution.ID, stop <-chan struct{}) {
+	for {
+		select {
+		case id := <-ends:
+			close(a.of(id))
+		case <-stop:
+			return
+		}
+	}
 }
 
 func (a *awaited) of(id execution.ID) chan struct{} {
