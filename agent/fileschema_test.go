@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 )
 
@@ -92,7 +91,7 @@ func read(text string) (value any, known map[string][]string, err error) {
 	return root.json(), known, p.err()
 }
 
-func compiled(t *testing.T) *jsonschema.Schema {
+func compiled(t *testing.T) *Schema {
 	t.Helper()
 	schema, err := CompileSchema(FileSchema())
 	require.NoError(t, err)
@@ -126,7 +125,7 @@ func TestSchemaHasTheKeysOfTheParser(t *testing.T) {
 	t.Parallel()
 	var document map[string]any
 	require.NoError(t, json.Unmarshal(FileSchema(), &document))
-	walk := &walker{document: document, visited: map[string]bool{}, compiled: map[string]*jsonschema.Schema{}}
+	walk := &walker{document: document, visited: map[string]bool{}, compiled: map[string]*Schema{}}
 	for _, s := range samples(t) {
 		value, known, err := read(s.text)
 		require.NoError(t, err, s.name)
@@ -148,7 +147,7 @@ func TestSchemaHasTheKeysOfTheParser(t *testing.T) {
 type walker struct {
 	document map[string]any
 	visited  map[string]bool // definitions
-	compiled map[string]*jsonschema.Schema
+	compiled map[string]*Schema
 }
 
 // keys are the properties that the schema has for the mapping at path, and those that do not go with the ones that are there.

@@ -21,14 +21,19 @@ func (noLoader) Load(string) (any, error) {
 }
 
 // CompileSchema makes a JSON Schema (draft 2020-12 unless $schema says otherwise) ready to validate values decoded with
-// json.Number. References may only point into the schema itself.
-func CompileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
+// json.Number. References may only point into the schema itself, and it may be nested 200 levels deep.
+func CompileSchema(schema json.RawMessage) (*Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		return nil, fmt.Errorf("read JSON Schema: %w", err)
 	}
+	if err := shallow(document, 0); err != nil {
+		return nil, err
+	}
+	steps := &schemaSteps{}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
+	steps.count(compiler)
 	if err := compiler.AddResource(schemaURL, document); err != nil {
 		return nil, fmt.Errorf("read JSON Schema: %w", err)
 	}
@@ -36,7 +41,7 @@ func CompileSchema(schema json.RawMessage) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile JSON Schema: %w", err)
 	}
-	return compiled, nil
+	return &Schema{compiled: compiled, steps: steps}, nil
 }
 
 // schema reads key as a JSON Schema; nil when it is not there. A schema of arguments must describe an object.

@@ -17,7 +17,7 @@ import (
 // schemas are the JSON Schemas of a definition and the conditions of its approvals, each compiled once. nil keeps nothing.
 type schemas struct {
 	mu         sync.Mutex
-	compiled   map[string]*jsonschema.Schema    // guarded by mu; by text
+	compiled   map[string]*agent.Schema         // guarded by mu; by text
 	conditions map[string]*expression.Condition // guarded by mu; by text. A definition has a bounded number of them
 }
 
@@ -25,11 +25,11 @@ type schemas struct {
 const maxSchemas = 1024
 
 func newSchemas() *schemas {
-	return &schemas{compiled: map[string]*jsonschema.Schema{}, conditions: map[string]*expression.Condition{}}
+	return &schemas{compiled: map[string]*agent.Schema{}, conditions: map[string]*expression.Condition{}}
 }
 
 // get compiles the schema, or finds it compiled.
-func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
+func (s *schemas) get(schema json.RawMessage) (*agent.Schema, error) {
 	if s == nil {
 		return compile(schema)
 	}
@@ -51,7 +51,7 @@ func (s *schemas) get(schema json.RawMessage) (*jsonschema.Schema, error) {
 	return made, nil
 }
 
-func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
+func compile(schema json.RawMessage) (*agent.Schema, error) {
 	compiled, err := agent.CompileSchema(schema)
 	if err != nil {
 		return nil, fmt.Errorf("the schema cannot be used: %w", err)
