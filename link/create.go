@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -75,14 +76,29 @@ func newSubmission(caller execution.CallerScope, key string, request execution.C
 	return sub, nil
 }
 
-// fingerprint is the hash of a normalized request's canonical JSON: struct fields in order, map keys sorted.
+// fingerprint is the hash of a normalized request's canonical JSON: struct fields in order, map keys sorted, also those of
+// schemas, because clients write the same schema in any order.
 func fingerprint(request execution.CreateRequest) (string, error) {
 	data, err := json.Marshal(withoutImages(request))
+	if err == nil && (len(request.OutputSchema) > 0 || len(request.FrontendTools) > 0) {
+		data, err = sorted(data)
+	}
 	if err != nil {
 		return "", execution.NewAPIError(execution.Internal, "").Because(fmt.Errorf("fingerprint: %w", err))
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// sorted is JSON with the keys of every object in order and numbers as they were written.
+func sorted(data []byte) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var plain any
+	if err := decoder.Decode(&plain); err != nil {
+		return nil, fmt.Errorf("sort the keys: %w", err)
+	}
+	return json.Marshal(plain)
 }
 
 func (s *Service) submit(ctx context.Context, sub submission) (execution.Created, error) {
