@@ -26,7 +26,7 @@ func Manual(out io.Writer) error {
 		{"`worker`", &Worker{}},
 		{"`reaper`", &Reaper{}},
 		{"`pawl dev`", &Dev{}},
-		{"`pawl submit`, `watch`, `input`, `cancel`, `pause`, `resume`, `blob`", &Client{}},
+		{"`pawl submit`, `list`, `watch`, `input`, `cancel`, `pause`, `resume`, `blob`", &Client{}},
 	} {
 		if _, err := fmt.Fprintf(out, "\n## %s\n\n```text\n", program.title); err != nil {
 			return fmt.Errorf("print the manual: %w", err)
