@@ -30,7 +30,7 @@ func CompileSchema(schema json.RawMessage) (*Schema, error) {
 	if err := shallow(document, 0); err != nil {
 		return nil, err
 	}
-	steps := &schemaSteps{}
+	steps := &schemaSteps{most: maxSchemaSteps}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
 	steps.count(compiler)

@@ -31,7 +31,7 @@ type Schema struct {
 func (s *Schema) Validate(value any) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.steps.left = maxSchemaSteps
+	s.steps.left = s.steps.most
 	defer func() {
 		switch panicked := recover(); panicked {
 		case nil:
@@ -47,7 +47,7 @@ func (s *Schema) Validate(value any) (err error) {
 // schemaSteps counts down at each place of a schema that is done with. The library that checks cannot be told to stop, so
 // the last step panics, and Validate recovers.
 type schemaSteps struct {
-	left int
+	most, left int
 }
 
 // Validate implements jsonschema.SchemaExt.
