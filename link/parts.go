@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func validatePart(path string, part execution.Part) error {
 	return nil
 }
 
-// validateImageURL: the provider fetches the address, so it is one of the internet's, without a password in it.
+// validateImageURL: the provider fetches the address, which has no password in it; Pawl itself never asks for it.
 func validateImageURL(field, text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(text) > maxPartURL {
@@ -87,6 +88,10 @@ func validateImage(path string, part execution.Part) error {
 	decoded, err := base64.StdEncoding.Strict().DecodeString(part.Data)
 	if err != nil || len(decoded) == 0 || strings.ContainsAny(part.Data, "\r\n") {
 		return invalid(path+".data", "must be base64")
+	}
+	// A provider refuses an image that is none for good, and with it the whole conversation from then on.
+	if http.DetectContentType(decoded) != part.MediaType {
+		return invalid(path+".data", "does not begin like %s", part.MediaType)
 	}
 	return nil
 }

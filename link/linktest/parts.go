@@ -39,7 +39,7 @@ func createParts(t *testing.T, h Harness) {
 	other.Data = "iVBORw0KGgp="
 	_, err = h.Local().Create(bounded(t), "images", withParts(text, link, other))
 	Refused(t, err, execution.InvalidRequest, "input.parts[2].data")
-	other.Data = "AAAA"
+	other.Data = "iVBORw0KGgoA"
 	_, err = h.Local().Create(bounded(t), "images", withParts(text, link, other))
 	Refused(t, err, execution.IdempotencyKeyReused, "Idempotency-Key")
 }
@@ -86,6 +86,8 @@ func createRefusesParts(t *testing.T, h Harness) {
 			{"input.parts[1].data", image(func(p *execution.Part) { p.Data = "no base64" })},
 			{"input.parts[1].data", image(func(p *execution.Part) { p.Data = "AAAA\nAAAA" })},
 			{"input.parts[1].data", image(func(p *execution.Part) { p.Data = "sha256:00" })},
+			{"input.parts[1].data", image(func(p *execution.Part) { p.MediaType = "image/jpeg" })},
+			{"input.parts[1].data", image(func(p *execution.Part) { p.Data = "PGh0bWw+" })},
 		} {
 			_, err := h.Local().Create(bounded(t), "", c.request)
 			Refused(t, err, execution.InvalidRequest, c.field)
