@@ -78,7 +78,14 @@ func schemaMessage(err error) string {
 	if errors.As(err, &invalid) {
 		err = invalid.Err
 	}
-	text := strings.ReplaceAll(err.Error(), schemaURL+"#", "")
+	text := err.Error()
+	var misfit *jsonschema.ValidationError
+	if errors.As(err, &misfit) { // its first line names the schema of schemas
+		if _, points, more := strings.Cut(text, "\n"); more {
+			text = strings.TrimPrefix(points, "- ")
+		}
+	}
+	text = strings.ReplaceAll(text, schemaURL+"#", "")
 	text = strings.ReplaceAll(text, schemaURL, "the schema")
 	return strings.Join(strings.Fields(text), " ")
 }

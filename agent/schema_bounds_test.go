@@ -70,3 +70,10 @@ func TestSchemaThatTakesTooLongIsGivenUp(t *testing.T) {
 		}
 	}
 }
+
+func TestAMistakeInASchemaNamesItsPlaceFirst(t *testing.T) {
+	t.Parallel()
+	_, err := CompileSchema(json.RawMessage(`{"type":"object","required":"city"}`))
+	require.Error(t, err)
+	require.True(t, strings.HasPrefix(schemaMessage(err), "at '': "), schemaMessage(err))
+}
