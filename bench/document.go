@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // The marks between which a document's figures stand. What is around them is left as it is.
@@ -31,13 +30,17 @@ func (r *Report) WriteDocument(path, command string) error {
 	}
 	base := strings.TrimSuffix(path, filepath.Ext(path))
 	whole := *r
+	whole.Results = slices.Clone(r.Results)
+	for i := range whole.Results {
+		whole.Results[i].Command = command
+	}
 	if err := whole.mergeFile(base + ".json"); err != nil {
 		return err
 	}
 	var b bytes.Buffer
 	b.Write(before)
-	fmt.Fprintf(&b, "%s\n\nMeasured on %s, in %v, with:\n\n```sh\n%s\n```\n\n![Steps per second](%s)\n\n", beginMark,
-		r.Began.UTC().Format("2006-01-02 15:04 MST"), r.Took.Round(time.Second), command, filepath.Base(base+".svg"))
+	fmt.Fprintf(&b, "%s\n\nEach measurement below names the command that made it; the last one was made on %s.\n\n![Steps per second](%s)\n\n",
+		beginMark, r.Began.UTC().Format("2006-01-02 15:04 MST"), filepath.Base(base+".svg"))
 	if err := whole.Table(&b); err != nil {
 		return err
 	}
@@ -93,7 +96,6 @@ func (r *Report) mergeFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("bench: read the samples of earlier measurements in %s: %w", path, err)
 	}
-	r.Results = slices.Clone(r.Results)
 	r.Merge(&older)
 	return nil
 }

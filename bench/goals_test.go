@@ -44,7 +44,8 @@ func TestADocumentKeepsWhatIsNotMeasuredAgain(t *testing.T) {
 		require.Equal(t, 1, strings.Count(string(text), line), line)
 	}
 	require.Less(t, strings.Index(string(text), "About handoff"), strings.Index(string(text), "About memory"))
-	require.NotContains(t, string(text), "first")
+	require.Equal(t, 1, strings.Count(string(text), "first\n"), "a measurement that stays keeps its command")
+	require.Equal(t, 2, strings.Count(string(text), "second\n"))
 
 	require.NoError(t, os.WriteFile(path, []byte("no marks"), 0o600))
 	require.ErrorContains(t, CheckDocument(path), "to put the figures between")

@@ -20,6 +20,9 @@ func (r *Report) Table(w io.Writer) error {
 		fmt.Fprintf(&b, "\n### %s\n\n`%s`: %s, took %v; %s; load average %s; Pawl %s.\n\n", result.Title, result.Name,
 			result.Began.UTC().Format("2006-01-02 15:04 MST"), result.Took.Round(time.Second), pairs(result.Pairs), result.Load,
 			result.Revision)
+		if result.Command != "" {
+			fmt.Fprintf(&b, "```sh\n%s\n```\n\n", result.Command)
+		}
 		b.WriteString("| | median | lowest to highest | goal | |\n|---|---:|---:|---:|---|\n")
 		for _, m := range result.Metrics {
 			goal, met := goalOf(m)

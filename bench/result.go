@@ -18,6 +18,7 @@ type Result struct {
 	Load     string        `json:"loadAverage"` // of the machine when it began; other work makes figures worse
 	Revision string        `json:"revision"`    // of the program
 	Pairs    int           `json:"pairs"`
+	Command  string        `json:"command,omitempty"` // that measured it, in a document
 	Metrics  []Metric      `json:"metrics"`
 	Notes    []string      `json:"notes,omitempty"`
 }
