@@ -34,10 +34,18 @@ type Steered struct {
 	Changed bool
 }
 
-// StreamItem is one message of a stream: an event or a frame, exactly one of them.
+// StreamToken opens the stream of one execution, for whoever cannot send a header.
+type StreamToken struct {
+	Token       string `json:"token"`
+	ExpiresAtMs int64  `json:"expiresAtMs"`
+}
+
+// StreamItem is one message of a stream: an event or a frame, exactly one of them. Execution is set where a stream carries
+// those of several executions.
 type StreamItem struct {
-	Event *Event
-	Frame *Frame
+	Execution ID
+	Event     *Event
+	Frame     *Frame
 }
 
 // Stream delivers an execution's events in order, each once and without a gap, and the frames of the moment between

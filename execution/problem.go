@@ -25,6 +25,7 @@ const (
 	ConversationBusy     ErrorCode = "conversation_busy"
 	InteractionClosed    ErrorCode = "interaction_closed"
 	ExecutionEnded       ErrorCode = "execution_ended"
+	Gone                 ErrorCode = "gone" // the execution that the key named was deleted
 	TooLarge             ErrorCode = "too_large"
 	UnsupportedMediaType ErrorCode = "unsupported_media_type"
 	Overloaded           ErrorCode = "overloaded"
@@ -53,6 +54,8 @@ var (
 	ErrConversationBusy = fmt.Errorf("%w: conversation busy", ErrConflict)
 	// ErrInteractionClosed: the interaction is not open, or was answered otherwise.
 	ErrInteractionClosed = fmt.Errorf("%w: interaction closed", ErrConflict)
+	// ErrGone: the idempotency key names an execution that was deleted.
+	ErrGone = fmt.Errorf("%w: deleted", ErrConflict)
 	// ErrExecutionEnded: the execution has ended.
 	ErrExecutionEnded = fmt.Errorf("%w: execution ended", ErrConflict)
 )
@@ -82,6 +85,7 @@ func (c ErrorCode) kind() (problemKind, bool) {
 		ConversationBusy:     {409, "Conflict", ErrConversationBusy},
 		InteractionClosed:    {409, "Conflict", ErrInteractionClosed},
 		ExecutionEnded:       {409, "Conflict", ErrExecutionEnded},
+		Gone:                 {410, "Gone", ErrGone},
 		TooLarge:             {413, "Content Too Large", ErrInvalid},
 		UnsupportedMediaType: {415, "Unsupported Media Type", ErrInvalid},
 		Overloaded:           {429, "Too Many Requests", ErrOverloaded},
@@ -167,7 +171,7 @@ func (e *APIError) Unwrap() []error {
 
 func classOfStatus(status int) error {
 	switch {
-	case status == 409:
+	case status == 409, status == 410:
 		return ErrConflict
 	case status == 429:
 		return ErrOverloaded

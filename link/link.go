@@ -49,6 +49,27 @@ type RuntimeLink interface {
 	// Blob returns a tool result that is stored beside the execution: one JSON value, as the tool gave it. hash is its
 	// SHA-256 in lower-case hex. ErrNotFound when the execution has none of that hash.
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
+	// Messages returns at most limit messages of the execution's history from index from on, fewer when they are large. A
+	// limit above MaxLimit is MaxLimit.
+	Messages(ctx context.Context, id execution.ID, from, limit int) (execution.MessagePage, error)
+	// Checkpoints returns at most limit checkpoints from step from on.
+	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) (execution.CheckpointPage, error)
+	// Why says what the execution waits for, and what happens next by itself.
+	Why(ctx context.Context, id execution.ID) (execution.Why, error)
+	// Fork submits an execution that goes on from a checkpoint of this one, in a conversation of its own. key is as in Create.
+	Fork(ctx context.Context, id execution.ID, key string, request execution.ForkRequest) (execution.Created, error)
+	// Release takes the claim from the execution's holder, which can write nothing from then on, and makes the step runnable
+	// again. It needs role operate. Without a claim it changes nothing; on one that has ended it is ErrExecutionEnded.
+	Release(ctx context.Context, id execution.ID) (execution.Steered, error)
+	// Delete deletes an execution that has ended, with all that only it needs; one that has not is ErrConflict. Its
+	// idempotency key answers ErrGone for as long as it would have been kept.
+	Delete(ctx context.Context, id execution.ID) error
+	// Bulk cancels or resumes the executions that pass a filter, as many as one call may.
+	Bulk(ctx context.Context, request execution.BulkRequest) (execution.BulkResult, error)
+	// FollowAll streams the events and frames, from now on, of the executions that the caller may see as List has it. It
+	// replays nothing. The stream lives until it is closed or ctx ends; one that is read too slowly ends with ErrOverloaded:
+	// list what was updated since, and follow again.
+	FollowAll(ctx context.Context) (execution.Stream, error)
 	// Agents lists the agents that may be named in Create, by id.
 	Agents(ctx context.Context) ([]execution.AgentSummary, error)
 }

@@ -1,0 +1,35 @@
+package execution
+
+import "encoding/json"
+
+// HistoryMessage is a message of an execution's history and where it stands there, from 0.
+type HistoryMessage struct {
+	Index int `json:"index"`
+	Message
+}
+
+// MessagePage is a page of an execution's history: what its model sees, oldest first, the messages of earlier executions
+// of its conversation included. NextFrom is where the following page begins.
+type MessagePage struct {
+	Messages []HistoryMessage `json:"messages"`
+	NextFrom int              `json:"nextFrom"`
+	HasMore  bool             `json:"hasMore"`
+}
+
+// Checkpoint is what a client sees of the committed record at a boundary. Evidence says what was going on there.
+type Checkpoint struct {
+	Step     Step            `json:"step"`
+	Node     string          `json:"node"`
+	Turn     int             `json:"turn"`
+	Usage    Usage           `json:"usage"`
+	Evidence json.RawMessage `json:"evidence"`
+	// Forkable is true when the execution can be forked from here.
+	Forkable bool `json:"forkable"`
+}
+
+// CheckpointPage is a page of an execution's checkpoints, ascending. NextFrom is the step at which the following page begins.
+type CheckpointPage struct {
+	Checkpoints []Checkpoint `json:"checkpoints"`
+	NextFrom    Step         `json:"nextFrom"`
+	HasMore     bool         `json:"hasMore"`
+}
