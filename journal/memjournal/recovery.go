@@ -206,16 +206,11 @@ func (s *Store) Purge(ctx context.Context, d journal.Due) error {
 	if r == nil || in(r, journal.MovePurge) != nil {
 		return nil
 	}
-	delete(s.rows, r.ID)
+	s.erase(r)
 	for member, key := range s.keys {
 		if key.execution == r.ID {
 			delete(s.keys, member)
 		}
-	}
-	if c := s.conversations[r.ConversationID]; c.rows > 1 {
-		c.rows--
-	} else {
-		delete(s.conversations, r.ConversationID)
 	}
 	return nil
 }

@@ -8,7 +8,8 @@
 --   execution that follows in it, the row's :blobs list (of rows that an earlier release ended) and the cleanup zset are
 --   derived from the row's key, inside the same hash tag.
 -- ARGV: every script's ends with the tail: now in ms (empty: the server's clock).
--- Invariant: after open, a row is changed by save alone; 64-bit numbers are strings in keys and replies.
+-- Invariant: after open, a row is changed by save alone and deleted by erase alone; 64-bit numbers are strings in keys and
+--   replies.
 
 -- fields are what guards and decisions may need.
 local function fields()
@@ -286,4 +287,28 @@ local function whole(x)
   return {
     redis.call('HGETALL', x.key), text(redis.call('LLEN', x.events)), redis.call('HGETALL', x.receipts), long, row.id,
   }
+end
+
+-- erase deletes a row that has ended with all that only it needs; the conversation goes with its last execution. What
+-- becomes of an idempotency key is the script's. The first write is a ZREM, and no later one needs memory.
+local function erase(x)
+  local row, talk, name = x.row, conversation(x), string.sub(x.row.id, TAIL)
+  local left = number(redis.call('HGET', talk, 'executions'))
+  redis.call('ZREM', x.purge, row.id)
+  redis.call('ZREM', x.due, row.id)
+  redis.call('ZREM', x.handoff, row.id)
+  redis.call('ZREM', partition(x) .. 'cleanup', row.id)
+  if row.callerIndex ~= '' then redis.call('ZREM', partition(x) .. row.callerIndex, row.id) end -- of an earlier release
+  for _, of in ipairs({ 'tenant', 'caller' }) do
+    redis.call('ZREM', listing(x, of, ''), name)
+    redis.call('ZREM', listing(x, of, row.state), name)
+  end
+  if left <= 1 then
+    redis.call('UNLINK', talk, talk .. ':messages', talk .. ':waiting', talk .. ':executions')
+  else
+    redis.call('HINCRBY', talk, 'executions', -1)
+    redis.call('ZREM', talk .. ':executions', name)
+    if redis.call('HGET', talk, 'only') == name then redis.call('HDEL', talk, 'only') end
+  end
+  redis.call('UNLINK', x.key, x.key .. ':blobs', x.key .. ':results', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
 end
