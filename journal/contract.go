@@ -66,6 +66,7 @@ type Store interface {
 	Recovery
 	Reader
 	Lister
+	Inspector
 	Definitions
 	Feed
 }

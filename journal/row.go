@@ -83,6 +83,9 @@ type Execution struct {
 	CancelRequested bool
 	PauseRequested  bool
 	Active          bool // it is its conversation's active execution
+	// HistoryStart and HistoryEnd bound the part of its conversation's history that the execution added, as indexes of
+	// Reader.Messages. What it sees is the history up to HistoryEnd: 0 until its turn has come.
+	HistoryStart, HistoryEnd int
 
 	CreatedAtMs  int64
 	StartedAtMs  int64

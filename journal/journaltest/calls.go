@@ -134,7 +134,7 @@ func recoveryCalls() map[string]func(b *bench, d journal.Due) (journal.Requeued,
 func readingMethods() map[string]bool {
 	return map[string]bool{
 		"Get": true, "Events": true, "EventPage": true, "Checkpoints": true, "Messages": true, "Ledger": true,
-		"Blob": true, "List": true,
+		"Blob": true, "List": true, "Inspect": true, "Oldest": true,
 		"Definition": true, "Requests": true, "Recoverable": true, "Sweep": true, "OpenExecutions": true,
 		"Follow": true, "PublishFrame": true, "FollowRequests": true,
 	}

@@ -191,6 +191,9 @@ func history(t *testing.T, b *bench) {
 	messages, err := b.Store.Messages(b.ctx(), second.id, 1, 1)
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("answer")}, messages)
+	for want, e := range map[[2]int]*actor{{0, 2}: a, {2, 3}: second} {
+		require.Equal(t, want, [2]int{e.row().HistoryStart, e.row().HistoryEnd}, "each knows its own part")
+	}
 }
 
 func turnScheduled(t *testing.T, b *bench) {

@@ -51,6 +51,7 @@ func groups() []group {
 		{"recovery", recoveryClauses()},
 		{"expiry", expiryClauses()},
 		{"list", listClauses()},
+		{"inspect", inspectClauses()},
 		{"feed", feedClauses()},
 	}
 }

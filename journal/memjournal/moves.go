@@ -121,7 +121,7 @@ func (s *Store) leave(r *row, nowMs int64) []execution.Task {
 // activate gives a row its conversation's turn. Its task should be standing now; a suspended row stays suspended.
 func (s *Store) activate(c *conversation, r *row, nowMs int64) []execution.Task {
 	c.active, r.Active = r.ID, true
-	c.messages = append(c.messages, r.messages...)
+	c.add(r, r.messages)
 	r.messages = nil
 	switch {
 	case r.State != execution.Queued:

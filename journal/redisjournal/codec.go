@@ -213,6 +213,8 @@ func decodeRow(r *reply) (journal.Execution, error) {
 		CancelRequested: d.flag("cancelAtMs"),
 		PauseRequested:  d.flag("pauseAtMs"),
 		Active:          d.flag("active"),
+		HistoryStart:    int(d.ms("historyStart")),
+		HistoryEnd:      int(d.ms("historyEnd")),
 		CreatedAtMs:     d.ms("createdAtMs"),
 		StartedAtMs:     d.ms("startedAtMs"),
 		UpdatedAtMs:     cmp.Or(d.ms("updatedAtMs"), d.ms("endedAtMs")),
