@@ -26,6 +26,9 @@ type Config struct {
 	Heartbeat time.Duration
 	// MinBackoff and MaxBackoff bound the pause before a request or a stream is tried again. Default 100ms and 10s.
 	MinBackoff, MaxBackoff time.Duration
+	// MaxRetryAfter is the longest pause asked for by the API (Retry-After) that a call waits out. When it asks for more,
+	// the call returns its error, whose RetryAfter says how much. Default 1m.
+	MaxRetryAfter time.Duration
 	// Attempts is how often a call that may be repeated is sent at most. Default 4.
 	Attempts int
 }
@@ -40,6 +43,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"Heartbeat", &c.Heartbeat, 5 * time.Second},
 		{"MinBackoff", &c.MinBackoff, 100 * time.Millisecond},
 		{"MaxBackoff", &c.MaxBackoff, 10 * time.Second},
+		{"MaxRetryAfter", &c.MaxRetryAfter, time.Minute},
 	}
 	for _, d := range durations {
 		if *d.value == 0 {
@@ -95,85 +99,9 @@ func New(baseURL string, cfg Config) (*Client, error) {
 // Close closes idle connections. The client stays usable.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Create submits an execution; see link.RuntimeLink. With a key it is repeated when the answer is lost.
-func (c *Client) Create(
-	ctx context.Context, key string, request execution.CreateRequest,
-) (execution.Created, error) {
-	call := call{method: http.MethodPost, path: "/v1/executions", body: request, repeat: key != ""}
-	if key != "" {
-		call.header = http.Header{"Idempotency-Key": {key}}
-	}
-	var created execution.Created
-	answer, err := c.do(ctx, call, &created.View)
-	created.Replayed = err == nil && answer.Header.Get("Idempotency-Replayed") == "true"
-	return created, err
-}
-
 // Execution returns the view of an execution.
 func (c *Client) Execution(ctx context.Context, id execution.ID) (execution.View, error) {
 	return c.view(ctx, call{method: http.MethodGet, path: executionPath(id, ""), repeat: true})
-}
-
-// Wait returns the view when the execution changes or has ended, or after d, at most a minute; see link.RuntimeLink.
-func (c *Client) Wait(
-	ctx context.Context, id execution.ID, version uint64, d time.Duration,
-) (execution.View, error) {
-	query := url.Values{"wait": {d.String()}}
-	if version != 0 {
-		query.Set("version", strconv.FormatUint(version, 10))
-	}
-	return c.view(ctx, call{
-		method: http.MethodGet, path: executionPath(id, ""), query: query, repeat: true, longer: min(d, time.Minute),
-	})
-}
-
-// Events returns a page of an execution's log.
-func (c *Client) Events(
-	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
-) (execution.EventPage, error) {
-	query := url.Values{"after": {formatSequence(after)}, "limit": {strconv.Itoa(limit)}}
-	var page execution.EventPage
-	_, err := c.do(ctx, call{
-		method: http.MethodGet, path: executionPath(id, "/events"), query: query, repeat: true,
-	}, &page)
-	return page, err
-}
-
-// SubmitInput answers the open interaction. It is repeated when the answer is lost: the operation id makes that safe.
-func (c *Client) SubmitInput(
-	ctx context.Context, id execution.ID, input execution.SubmitInput,
-) (execution.View, error) {
-	return c.view(ctx, call{
-		method: http.MethodPost, path: executionPath(id, "/input"), body: input, repeat: true,
-	})
-}
-
-// Cancel ends the execution, or asks its holder to.
-func (c *Client) Cancel(ctx context.Context, id execution.ID) (execution.Steered, error) {
-	return c.steer(ctx, id, "/cancel", nil)
-}
-
-// Pause suspends the execution; a running one when the node in flight has ended.
-func (c *Client) Pause(ctx context.Context, id execution.ID) (execution.Steered, error) {
-	return c.steer(ctx, id, "/pause", nil)
-}
-
-// Resume takes a suspended execution back to where it was.
-func (c *Client) Resume(
-	ctx context.Context, id execution.ID, request execution.ResumeRequest,
-) (execution.Steered, error) {
-	return c.steer(ctx, id, "/resume", request)
-}
-
-// steer sends a command. It is repeated when the answer is lost: then the command may have changed something although
-// the answer says that it did not.
-func (c *Client) steer(ctx context.Context, id execution.ID, command string, body any) (execution.Steered, error) {
-	var steered execution.Steered
-	answer, err := c.do(ctx, call{
-		method: http.MethodPost, path: executionPath(id, command), body: body, repeat: true,
-	}, &steered.View)
-	steered.Changed = err == nil && answer.StatusCode == http.StatusAccepted
-	return steered, err
 }
 
 // Agents lists the agents that may be named in Create.

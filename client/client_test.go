@@ -72,35 +72,31 @@ func view(state execution.State) execution.View { return execution.View{ID: id, 
 
 func TestWhatIsSafeIsRepeated(t *testing.T) {
 	t.Parallel()
-	request := execution.CreateRequest{Agent: "demo"}
-	calls := map[string]func(*client.Client) error{
-		"create with a key": func(c *client.Client) error { _, err := c.Create(bounded(t), "k", request); return err },
-		"execution":         func(c *client.Client) error { _, err := c.Execution(bounded(t), id); return err },
-		"wait":              func(c *client.Client) error { _, err := c.Wait(bounded(t), id, 0, time.Second); return err },
-		"events":            func(c *client.Client) error { _, err := c.Events(bounded(t), id, 0, 1); return err },
-		"input": func(c *client.Client) error {
-			_, err := c.SubmitInput(bounded(t), id, execution.SubmitInput{OperationID: "o"})
-			return err
-		},
-		"cancel": func(c *client.Client) error { _, err := c.Cancel(bounded(t), id); return err },
-		"agents": func(c *client.Client) error { _, err := c.Agents(bounded(t)); return err },
+	for name, call := range everyCall() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "release" {
+				c, count := script(t, fails(429, "Retry-After", "0"), gives(200, struct{}{}))
+				require.NoError(t, call(c, t), "it was not begun")
+				require.EqualValues(t, 2, count.Load())
+				for _, lost := range []http.HandlerFunc{aborts, fails(503)} {
+					c, count = script(t, lost)
+					require.ErrorIs(t, call(c, t), execution.ErrUnavailable, "another worker may hold it by now")
+					require.EqualValues(t, 1, count.Load())
+				}
+				return
+			}
+			c, count := script(t, aborts, fails(503), fails(429), gives(200, struct{}{}))
+			require.NoError(t, call(c, t))
+			require.EqualValues(t, 4, count.Load())
+			c, count = script(t, fails(503))
+			require.ErrorIs(t, call(c, t), execution.ErrUnavailable)
+			require.EqualValues(t, 4, count.Load())
+			c, count = script(t, fails(500))
+			require.ErrorIs(t, call(c, t), execution.ErrInternal)
+			require.EqualValues(t, 1, count.Load())
+		})
 	}
-	for name, call := range calls {
-		c, count := script(t, aborts, fails(503), fails(429), gives(200, struct{}{}))
-		require.NoError(t, call(c), name)
-		require.EqualValues(t, 4, count.Load(), name)
-		c, count = script(t, fails(503))
-		err := call(c)
-		require.ErrorIs(t, err, execution.ErrUnavailable, name)
-		require.EqualValues(t, 4, count.Load(), name)
-		c, count = script(t, fails(500))
-		require.ErrorIs(t, call(c), execution.ErrInternal, name)
-		require.EqualValues(t, 1, count.Load(), name)
-	}
-	c, count := script(t, aborts)
-	_, err := c.Create(bounded(t), "", request)
-	require.ErrorIs(t, err, execution.ErrUnavailable, "without a key it may be written already")
-	require.EqualValues(t, 1, count.Load())
 }
 
 func TestErrorsKeepWhatTheAPISays(t *testing.T) {
@@ -112,7 +108,8 @@ func TestErrorsKeepWhatTheAPISays(t *testing.T) {
 	require.EqualError(t, err, sent.Error())
 	for status, class := range map[int]error{
 		400: execution.ErrInvalid, 401: execution.ErrUnauthenticated, 403: execution.ErrForbidden,
-		404: execution.ErrNotFound, 409: execution.ErrConflict, 413: execution.ErrInvalid, 500: execution.ErrInternal,
+		404: execution.ErrNotFound, 409: execution.ErrConflict, 410: execution.ErrGone, 413: execution.ErrInvalid,
+		500: execution.ErrInternal,
 	} {
 		c, _ := script(t, fails(status))
 		_, err := c.Execution(bounded(t), id)

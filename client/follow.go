@@ -149,12 +149,10 @@ func (f *follower) drain(ctx context.Context, c *connection) (ended, progress bo
 			f.after = item.Event.Sequence
 		}
 		progress = true
-		if item.Event == nil || item.Event.Payload != nil {
-			select {
-			case f.items <- item:
-			case <-ctx.Done():
-				return false, progress, ctx.Err()
-			}
+		select {
+		case f.items <- item:
+		case <-ctx.Done():
+			return false, progress, ctx.Err()
 		}
 		if item.Event != nil && terminal(item.Event.Payload) {
 			return true, progress, nil
@@ -166,9 +164,6 @@ func (f *follower) drain(ctx context.Context, c *connection) (ended, progress bo
 var errGap = errors.New("the stream left out an event")
 
 func terminal(payload execution.Payload) bool {
-	if payload == nil {
-		return false
-	}
 	switch payload.EventType() {
 	case execution.TypeExecutionCompleted, execution.TypeExecutionFailed, execution.TypeExecutionCanceled:
 		return true

@@ -115,13 +115,38 @@ func TestEventsSentAgainAreDroppedAndAGapIsReadAnew(t *testing.T) {
 	require.EqualValues(t, 2, count.Load())
 }
 
-func TestAnEventOfALaterReleaseIsPassedOver(t *testing.T) {
+func TestAnEventOfALaterReleaseIsHandedOver(t *testing.T) {
 	t.Parallel()
-	later := "id: 2\nevent: tea_ready\ndata: {\"sequence\":2,\"occurredAtMs\":1,\"type\":\"tea_ready\"}\n\n"
-	c, _ := script(t, streams(false, event(1, false), later, event(3, true)))
+	later := "id: 2\nevent: tea_ready\ndata: {\"sequence\":2,\"occurredAtMs\":1,\"type\":\"tea_ready\",\"cups\":2}\n\n"
+	frame := "event: tea_steam\ndata: {\"type\":\"tea_steam\",\"text\":\"hot\",\"degrees\":90}\n\n"
+	field := "retry: 10\nid: 3\nevent: warning\ndata: {\"sequence\":3,\"occurredAtMs\":1,\"type\":\"warning\",\"code\":\"c\",\"message\":\"m\",\"new\":1}\n\n"
+	c, _ := script(t, streams(false, event(1, false), later, frame, field, event(4, true)))
 	got, err := watch(t, c, 0)
 	require.NoError(t, err)
-	require.Equal(t, []string{"1", "3"}, got)
+	require.Equal(t, []string{"1", "2", "hot", "3", "4"}, got)
+
+	c, _ = script(t, streams(false, event(1, false), later, frame, event(3, true)))
+	var types []string
+	for event, err := range c.Stream(bounded(t), id) {
+		require.NoError(t, err)
+		types = append(types, string(event.Payload.EventType()))
+		if unknown, ok := event.Payload.(*execution.UnknownEvent); ok {
+			require.JSONEq(t, `{"cups":2}`, string(unknown.Fields))
+		}
+	}
+	require.Equal(t, []string{"warning", "tea_ready", "execution_completed"}, types)
+}
+
+func TestAnEndOfALaterReleaseIsAnEnd(t *testing.T) {
+	t.Parallel()
+	last := "id: 2\nevent: execution_evaporated\ndata: {\"sequence\":2,\"type\":\"execution_evaporated\"}\n\n"
+	c, count := script(t, streams(false, event(1, false), last), from("2", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	got, err := watch(t, c, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2"}, got)
+	require.EqualValues(t, 2, count.Load())
 }
 
 func TestWhatIsNoStreamEndsTheStream(t *testing.T) {

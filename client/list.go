@@ -39,21 +39,9 @@ func (c *Client) List(ctx context.Context, query execution.ListQuery) (execution
 // All is List page by page to the end, as a sequence; the query's limit is the size of its pages. An error is the last
 // pair.
 func (c *Client) All(ctx context.Context, query execution.ListQuery) iter.Seq2[execution.View, error] {
-	return func(yield func(execution.View, error) bool) {
-		for {
-			page, err := c.List(ctx, query)
-			if err != nil {
-				yield(execution.View{}, err)
-				return
-			}
-			for _, view := range page.Executions {
-				if !yield(view, nil) {
-					return
-				}
-			}
-			if query.Cursor = page.NextCursor; query.Cursor == "" {
-				return
-			}
-		}
-	}
+	return pages(func() ([]execution.View, bool, error) {
+		page, err := c.List(ctx, query)
+		query.Cursor = page.NextCursor
+		return page.Executions, query.Cursor != "", err
+	})
 }

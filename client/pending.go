@@ -6,48 +6,7 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// The calls of RuntimeLink that this version refuses.
-
-func notYet(call string) error {
-	return execution.NewAPIError(execution.Internal, "%s is not there yet", call)
-}
-
-// Messages implements RuntimeLink.
-func (*Client) Messages(_ context.Context, _ execution.ID, _, _ int) (execution.MessagePage, error) {
-	return execution.MessagePage{}, notYet("messages")
-}
-
-// Checkpoints implements RuntimeLink.
-func (*Client) Checkpoints(_ context.Context, _ execution.ID, _ execution.Step, _ int) (execution.CheckpointPage, error) {
-	return execution.CheckpointPage{}, notYet("checkpoints")
-}
-
-// Why implements RuntimeLink.
-func (*Client) Why(_ context.Context, _ execution.ID) (execution.Why, error) {
-	return execution.Why{}, notYet("why")
-}
-
-// Fork implements RuntimeLink.
-func (*Client) Fork(_ context.Context, _ execution.ID, _ string, _ execution.ForkRequest) (execution.Created, error) {
-	return execution.Created{}, notYet("fork")
-}
-
-// Release implements RuntimeLink.
-func (*Client) Release(_ context.Context, _ execution.ID) (execution.Steered, error) {
-	return execution.Steered{}, notYet("release")
-}
-
-// Delete implements RuntimeLink.
-func (*Client) Delete(_ context.Context, _ execution.ID) error {
-	return notYet("delete")
-}
-
-// Bulk implements RuntimeLink.
-func (*Client) Bulk(_ context.Context, _ execution.BulkRequest) (execution.BulkResult, error) {
-	return execution.BulkResult{}, notYet("bulk")
-}
-
-// FollowAll implements RuntimeLink.
+// FollowAll implements RuntimeLink. This version refuses it.
 func (*Client) FollowAll(_ context.Context) (execution.Stream, error) {
-	return nil, notYet("followall")
+	return nil, execution.NewAPIError(execution.Internal, "followall is not there yet")
 }

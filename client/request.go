@@ -27,6 +27,7 @@ type call struct {
 	body   any
 	repeat bool          // sending it twice does no harm
 	longer time.Duration // what the API may take on top of the timeout
+	failed func(error)   // is told of each attempt that failed; nil: nobody is
 }
 
 // do sends the call, again when that is safe and useful, and decodes the answer into out.
@@ -43,13 +44,27 @@ func (c *Client) do(ctx context.Context, call call, out any) (*http.Response, er
 		if err == nil {
 			return answer, nil
 		}
-		if !call.repeat || attempt == c.cfg.Attempts || !passing(err) {
+		if call.failed != nil {
+			call.failed(err)
+		}
+		if attempt == c.cfg.Attempts || !c.again(call, err) {
 			return answer, err
 		}
-		if pause(ctx, c.backoff(attempt, err)) != nil {
-			return answer, err
+		wait := c.backoff(attempt, err)
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || pause(ctx, wait) != nil {
+			return answer, err // why the call failed says more than that the time is up
 		}
 	}
+}
+
+// again reports whether the call is worth another attempt, and harmless. What the API refused for its load it has not
+// begun.
+func (c *Client) again(call call, err error) bool {
+	var api *execution.APIError
+	if errors.As(err, &api) && api.RetryAfter > c.cfg.MaxRetryAfter {
+		return false
+	}
+	return errors.Is(err, execution.ErrOverloaded) || call.repeat && passing(err)
 }
 
 func (c *Client) once(ctx context.Context, call call, body []byte, out any) (*http.Response, error) {
@@ -107,6 +122,9 @@ func decode(answer *http.Response, out any) error {
 	if answer.StatusCode >= http.StatusBadRequest {
 		return problem(answer, data)
 	}
+	if out == nil {
+		return nil
+	}
 	if err := json.Unmarshal(data, out); err != nil {
 		return execution.NewAPIError(execution.Internal, "the answer cannot be read").Because(err)
 	}
@@ -120,10 +138,19 @@ func problem(answer *http.Response, data []byte) *execution.APIError {
 		e = execution.NewAPIError(codeOf(answer.StatusCode), "the API answered %s", answer.Status)
 	}
 	e.Status = answer.StatusCode
-	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
-	}
+	e.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), time.Now())
 	return e
+}
+
+// retryAfter reads the header of that name: seconds, or an instant, which a proxy may give. 0 when it says nothing.
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
 }
 
 func codeOf(status int) execution.ErrorCode {
@@ -136,6 +163,8 @@ func codeOf(status int) execution.ErrorCode {
 		return execution.NotFound
 	case http.StatusConflict:
 		return execution.Conflict
+	case http.StatusGone:
+		return execution.Gone
 	case http.StatusRequestEntityTooLarge:
 		return execution.TooLarge
 	case http.StatusTooManyRequests:

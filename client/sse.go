@@ -48,8 +48,7 @@ func (c *connection) close() {
 	_ = c.body.Close() // nothing more is read from it
 }
 
-// next reads the next message. An event of a type this release does not know comes with its sequence and without a
-// payload.
+// next reads the next message.
 func (c *connection) next() (execution.StreamItem, error) {
 	var m message
 	c.watchdog.Reset(c.idle)
@@ -124,9 +123,9 @@ func (m *message) item() (execution.StreamItem, error) {
 	if err != nil {
 		return execution.StreamItem{}, fmt.Errorf("%w: an event's id: %w", errMalformed, err)
 	}
-	event := &execution.Event{Sequence: execution.Sequence(sequence)}
-	if err := json.Unmarshal(data, event); err != nil && !errors.Is(err, execution.ErrUnknownEvent) {
+	event, err := execution.ReadEvent(data)
+	if err != nil || event.Sequence != execution.Sequence(sequence) {
 		return execution.StreamItem{}, fmt.Errorf("%w: event %d: %w", errMalformed, sequence, err)
 	}
-	return execution.StreamItem{Event: event}, nil
+	return execution.StreamItem{Event: &event}, nil
 }
