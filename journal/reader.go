@@ -14,6 +14,9 @@ type Reader interface {
 	Events(ctx context.Context, id execution.ID, after execution.Sequence, limit int) ([]execution.Event, error)
 	// EventPage is Events with the log's last sequence and the row's state, read in one step.
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (EventPage, error)
+	// LastSequences returns the last sequence of each execution's log, in their order, in few round trips: 0 for one that
+	// does not exist.
+	LastSequences(ctx context.Context, ids []execution.ID) ([]execution.Sequence, error)
 	// Checkpoints returns at most limit checkpoints from step from on, ascending.
 	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([][]byte, error)
 	// Messages returns at most limit messages of the execution's conversation from index from on.
@@ -25,11 +28,12 @@ type Reader interface {
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 }
 
-// EventPage is a page of the log and where the execution stood when it was read.
+// EventPage is a page of the log, where the execution stood when it was read, and whose it is.
 type EventPage struct {
 	Events []execution.Event
 	Last   execution.Sequence
 	State  execution.State
+	Caller execution.CallerScope
 }
 
 // Definitions stores agent definitions by content hash, once.
@@ -45,13 +49,17 @@ type Definitions interface {
 type Feed interface {
 	// Follow subscribes to an execution; the subscription is in force when Follow returns. Close it.
 	Follow(ctx context.Context, id execution.ID) (Subscription, error)
+	// FollowAll subscribes to every execution; the subscription is in force when FollowAll returns. Close it.
+	FollowAll(ctx context.Context) (WideSubscription, error)
 	// PublishFrame sends a frame to those who follow the execution now.
 	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error
-	// FollowRequests subscribes to the cancels and pauses recorded for executions that the worker holds.
+	// FollowRequests subscribes to the cancels and pauses recorded for executions that the worker holds, and to the claims
+	// that were taken back from it.
 	FollowRequests(ctx context.Context, worker WorkerID) (RequestSubscription, error)
 }
 
-// Subscription delivers signals until it is closed. A slow receiver loses frames, never the fact that something changed.
+// Subscription delivers signals until it is closed, in the order in which they came. A slow receiver loses frames, never the
+// fact that something changed.
 type Subscription interface {
 	// Signals is closed by Close, and never before.
 	Signals() <-chan Signal
@@ -60,7 +68,25 @@ type Subscription interface {
 
 // Signal says that the execution changed, or carries a frame.
 type Signal struct {
-	Frame *execution.Frame // nil: something changed, read the log
+	Frame *execution.Frame // nil: something changed
+	// First and Last are the sequences of the first and the last event that the change wrote; 0 when it wrote none.
+	First, Last execution.Sequence
+	// Missed: signals before this one may be lost, so only the log says what there is.
+	Missed bool
+}
+
+// WideSubscription delivers the signals of every execution until it is closed; those of one execution in the order in which
+// they came. A receiver that is too slow loses signals and is told so by one that is Missed.
+type WideSubscription interface {
+	// Signals is closed by Close, and never before.
+	Signals() <-chan WideSignal
+	Close() error
+}
+
+// WideSignal is a signal of one execution. One without execution says that signals of any may be lost (Missed).
+type WideSignal struct {
+	Execution execution.ID
+	Signal
 }
 
 // RequestSubscription delivers the ids of held executions for which cancel or pause was recorded.

@@ -136,7 +136,7 @@ func readingMethods() map[string]bool {
 		"Get": true, "Events": true, "EventPage": true, "Checkpoints": true, "Messages": true, "Ledger": true,
 		"Blob": true, "List": true, "Inspect": true, "Oldest": true,
 		"Definition": true, "Requests": true, "Recoverable": true, "Sweep": true, "OpenExecutions": true,
-		"Follow": true, "PublishFrame": true, "FollowRequests": true,
+		"Follow": true, "FollowAll": true, "PublishFrame": true, "FollowRequests": true, "LastSequences": true,
 	}
 }
 

@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,12 @@ import (
 func feedClauses() []clause {
 	return []clause{
 		{name: "whoever follows an execution is told that it changed, and nobody else", run: followChange},
+		{name: "a change says which events it wrote", run: followSequences},
+		{name: "signals come in the order in which they were sent", run: followOrder},
+		{name: "whoever follows all executions is told of each", run: followEverything},
+		{name: "whoever follows all and is too slow is told that something is missing", run: followEverythingSlow},
+		{name: "last sequences are read for many executions at once", run: lastSequences},
+		{name: "a page says whose execution it is", run: pageCaller},
 		{name: "frames reach those who follow now and are kept nowhere", run: followFrame},
 		{name: "a slow follower loses frames, never the fact that something changed", run: followSlow},
 		{name: "a worker is told of cancels and pauses recorded for what it holds", run: followRequests},
@@ -64,6 +71,125 @@ func followChange(t *testing.T, b *bench) {
 	}
 	require.NoError(t, b.Store.PublishFrame(b.ctx(), other.id, execution.Frame{Text: "first"}))
 	require.NotNil(t, next(t, quiet.Signals()).Frame, "nothing came before")
+}
+
+func followSequences(t *testing.T, b *bench) {
+	a := b.reserve()
+	sub := follow(t, b, a.id)
+	told := execution.Sequence(1) // it was written before anybody followed
+	for _, change := range []func(){
+		func() { a.claim() }, func() { a.commit(goOn()) }, func() { a.claim() }, func() { a.commit(ask()) },
+		func() { a.input() }, func() { a.pause() }, func() { a.resume() }, func() { a.cancel() },
+	} {
+		change()
+		last := a.row().LastSequence
+		for told < last {
+			signal := next(t, sub.Signals())
+			require.False(t, signal.Missed)
+			if signal.Last == 0 {
+				require.Zero(t, signal.First)
+				continue
+			}
+			require.Equal(t, told+1, signal.First)
+			told = signal.Last
+		}
+		require.Equal(t, last, told)
+	}
+}
+
+func followOrder(t *testing.T, b *bench) {
+	a := b.planned()
+	sub := follow(t, b, a.id)
+	before := a.row().LastSequence
+	require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "before"}))
+	_, err := b.Store.AppendEvent(b.ctx(), a.next(), execution.Warning{Code: "x", Message: "y"})
+	require.NoError(t, err)
+	require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "behind"}))
+	require.Equal(t, "before", next(t, sub.Signals()).Frame.Text)
+	require.Equal(t, journal.Signal{First: before + 1, Last: before + 1}, next(t, sub.Signals()))
+	require.Equal(t, "behind", next(t, sub.Signals()).Frame.Text)
+}
+
+func followEverything(t *testing.T, b *bench) {
+	sub, err := b.Store.FollowAll(b.ctx())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sub.Close()) }()
+	frame := execution.Frame{Type: execution.FrameTextDelta, Text: "Booked"}
+	want := map[execution.ID]execution.Sequence{}
+	var last *actor
+	for range 3 {
+		last = b.reserve()
+		last.claim()
+		want[last.id] = last.row().LastSequence
+	}
+	require.NoError(t, b.Store.PublishFrame(b.ctx(), last.id, frame))
+	got := map[execution.ID]execution.Sequence{}
+	for {
+		signal := next(t, sub.Signals())
+		require.False(t, signal.Missed)
+		if signal.Frame != nil {
+			require.Equal(t, last.id, signal.Execution)
+			require.Equal(t, frame, *signal.Frame)
+			break
+		}
+		if signal.Last > 0 {
+			require.Equal(t, got[signal.Execution]+1, signal.First)
+			got[signal.Execution] = signal.Last
+		}
+	}
+	require.Equal(t, want, got)
+	require.NoError(t, sub.Close())
+	require.Eventually(t, func() bool {
+		_, open := <-sub.Signals()
+		return !open
+	}, within, time.Millisecond)
+}
+
+func followEverythingSlow(t *testing.T, b *bench) {
+	sub, err := b.Store.FollowAll(b.ctx())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sub.Close()) }()
+	a := b.planned()
+	text := strings.Repeat("x", 16<<10)
+	for range 3000 { // more than any store holds for one receiver
+		require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: text}))
+	}
+	for range 3000 {
+		if next(t, sub.Signals()).Missed {
+			return
+		}
+	}
+	require.Fail(t, "nothing was said to be missing")
+}
+
+func lastSequences(t *testing.T, b *bench) {
+	ids := []execution.ID{execution.NewID(thePartition)}
+	want := []execution.Sequence{0}
+	for i := range 5 {
+		a := b.reserve()
+		if i%2 == 0 {
+			a.claim()
+		}
+		ids, want = append(ids, a.id), append(want, a.row().LastSequence)
+	}
+	got, err := b.Store.LastSequences(b.ctx(), ids)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	got, err = b.Store.LastSequences(b.ctx(), nil)
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
+
+func pageCaller(t *testing.T, b *bench) {
+	a := b.reserve(func(e *journal.NewExecution) {
+		e.Caller = execution.CallerScope{Tenant: "acme", Subject: "ann"}
+	})
+	for _, limit := range []int{0, 10} {
+		page, err := b.Store.EventPage(b.ctx(), a.id, 0, limit)
+		require.NoError(t, err)
+		require.Equal(t, execution.CallerScope{Tenant: "acme", Subject: "ann"}, page.Caller)
+		require.Len(t, page.Events, min(limit, 1))
+	}
 }
 
 func followFrame(t *testing.T, b *bench) {

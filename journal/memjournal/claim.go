@@ -88,7 +88,7 @@ func (s *Store) carryOut(r *row, q journal.ClaimRequest, nowMs int64) *journal.C
 	}
 	r.carried = carried{q.Nonce, refused}
 	r.touch(nowMs)
-	s.feed.changed(r.ID)
+	s.feed.changed(r)
 	return refused
 }
 
@@ -121,7 +121,7 @@ func (s *Store) grant(r *row, q journal.ClaimRequest, nowMs int64) {
 		r.touch(nowMs)
 	}
 	r.place(indexDue, r.Claim.ExpiresAtMs)
-	s.feed.changed(r.ID)
+	s.feed.changed(r)
 }
 
 // claimed is what the node needs.

@@ -48,7 +48,7 @@ func (s *Store) answer(r *row, nowMs int64, request execution.RequestID, payload
 	r.inbox[request] = payload
 	r.State = execution.Running
 	r.touch(nowMs)
-	s.feed.changed(r.ID)
+	s.feed.changed(r)
 	return s.handOff(r, nowMs)
 }
 
@@ -80,7 +80,7 @@ func (s *Store) command(
 	}
 	if change.Changed {
 		r.touch(now)
-		s.feed.changed(id)
+		s.feed.changed(r)
 	}
 	change.Execution = r.snapshot()
 	return change, nil

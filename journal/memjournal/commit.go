@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, q journal.Commit) (journal.Committed
 	answer := journal.Committed{Step: r.Step, State: r.State, Sequence: r.LastSequence, Tasks: tasks, Kept: kept}
 	r.lastCommit = lastCommit{q.Fence, q.Reaches(), answer}
 	r.touch(now)
-	s.feed.changed(r.ID)
+	s.feed.changed(r)
 	return answer, nil
 }
 

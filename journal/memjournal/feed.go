@@ -8,12 +8,16 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-const feedBuffer = 64
+const (
+	feedBuffer = 64
+	wideBuffer = 1024
+)
 
 // feed is who follows what. It has its own mutex: a signal is sent while the store is locked, and never blocks.
 type feed struct {
 	mu       *sync.Mutex
 	signals  map[*subscription]execution.ID
+	wide     map[*wideSubscription]struct{}
 	requests map[*requestSubscription]journal.WorkerID
 }
 
@@ -21,12 +25,20 @@ func newFeed() feed {
 	return feed{
 		mu:       &sync.Mutex{},
 		signals:  map[*subscription]execution.ID{},
+		wide:     map[*wideSubscription]struct{}{},
 		requests: map[*requestSubscription]journal.WorkerID{},
 	}
 }
 
-// changed tells those who follow the execution that they should read.
-func (f feed) changed(id execution.ID) { f.send(id, journal.Signal{}) }
+// changed tells those who follow the execution which events were written since it told them last.
+func (f feed) changed(r *row) {
+	var signal journal.Signal
+	if r.LastSequence > r.told {
+		signal.First, signal.Last = r.told+1, r.LastSequence
+	}
+	r.told = r.LastSequence
+	f.send(r.ID, signal)
+}
 
 func (f feed) send(id execution.ID, signal journal.Signal) {
 	f.mu.Lock()
@@ -35,6 +47,9 @@ func (f feed) send(id execution.ID, signal journal.Signal) {
 		if followed == id {
 			sub.push(signal)
 		}
+	}
+	for sub := range f.wide {
+		sub.push(journal.WideSignal{Execution: id, Signal: signal})
 	}
 }
 
@@ -59,23 +74,24 @@ type subscription struct {
 	once    sync.Once
 }
 
-// push never blocks. A full channel loses frames first; that something changed is not lost.
+// push never blocks. In a full channel the oldest signal gives way; what is left says that something is missing.
 func (s *subscription) push(signal journal.Signal) {
-	select {
-	case s.channel <- signal:
-		return
-	default:
-	}
-	if signal.Frame != nil {
-		return
-	}
-	select {
-	case <-s.channel:
-	default:
-	}
-	select {
-	case s.channel <- signal:
-	default: // unreachable: only push sends, under the feed's mutex
+	pushed(s.channel, signal, func(journal.Signal) journal.Signal { return journal.Signal{Missed: true} })
+}
+
+// pushed sends a value, in place of older ones when the channel is full: it has one sender at a time.
+func pushed[T any](channel chan T, value T, lost func(T) T) {
+	for {
+		select {
+		case channel <- value:
+			return
+		default:
+		}
+		select {
+		case <-channel:
+			value = lost(value)
+		default: // the receiver was faster
+		}
 	}
 }
 
@@ -88,6 +104,32 @@ func (s *subscription) Close() error {
 		s.feed.mu.Lock()
 		defer s.feed.mu.Unlock()
 		delete(s.feed.signals, s)
+		close(s.channel)
+	})
+	return nil
+}
+
+type wideSubscription struct {
+	feed    feed
+	channel chan journal.WideSignal
+	once    sync.Once
+}
+
+func (s *wideSubscription) push(signal journal.WideSignal) {
+	pushed(s.channel, signal, func(journal.WideSignal) journal.WideSignal {
+		return journal.WideSignal{Signal: journal.Signal{Missed: true}}
+	})
+}
+
+// Signals implements journal.WideSubscription.
+func (s *wideSubscription) Signals() <-chan journal.WideSignal { return s.channel }
+
+// Close implements journal.WideSubscription.
+func (s *wideSubscription) Close() error {
+	s.once.Do(func() {
+		s.feed.mu.Lock()
+		defer s.feed.mu.Unlock()
+		delete(s.feed.wide, s)
 		close(s.channel)
 	})
 	return nil
@@ -122,6 +164,18 @@ func (s *Store) Follow(ctx context.Context, id execution.ID) (journal.Subscripti
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	s.feed.signals[sub] = id
+	return sub, nil
+}
+
+// FollowAll implements journal.Feed.
+func (s *Store) FollowAll(ctx context.Context) (journal.WideSubscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fail("follow all", "", err)
+	}
+	sub := &wideSubscription{feed: s.feed, channel: make(chan journal.WideSignal, wideBuffer)}
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	s.feed.wide[sub] = struct{}{}
 	return sub, nil
 }
 

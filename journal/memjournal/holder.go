@@ -62,7 +62,7 @@ func (s *Store) done(n numbered, visible bool) {
 		n.row.touch(n.nowMs)
 	}
 	n.row.lastCall = *n.call
-	s.feed.changed(n.row.ID)
+	s.feed.changed(n.row)
 }
 
 // expect compares the state and asks the table.

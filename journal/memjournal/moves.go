@@ -114,7 +114,7 @@ func (s *Store) leave(r *row, nowMs int64) []execution.Task {
 	c.waiting = slices.Delete(c.waiting, 0, 1)
 	tasks := s.activate(c, next, nowMs)
 	next.touch(nowMs)
-	s.feed.changed(next.ID)
+	s.feed.changed(next)
 	return tasks
 }
 

@@ -50,7 +50,7 @@ func (s *Store) EventPage(
 		return journal.EventPage{}, err
 	}
 	defer unlock()
-	p := journal.EventPage{Last: r.LastSequence, State: r.State}
+	p := journal.EventPage{Last: r.LastSequence, State: r.State, Caller: r.Caller}
 	for n := after + 1; n <= r.LastSequence && len(p.Events) < limit; n++ {
 		event, err := r.event(n)
 		if err != nil {
@@ -59,6 +59,22 @@ func (s *Store) EventPage(
 		p.Events = append(p.Events, event)
 	}
 	return p, nil
+}
+
+// LastSequences implements journal.Reader.
+func (s *Store) LastSequences(ctx context.Context, ids []execution.ID) ([]execution.Sequence, error) {
+	_, unlock, err := s.lock(ctx, "last sequences", "")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	out := make([]execution.Sequence, len(ids))
+	for i, id := range ids {
+		if r := s.rows[id]; r != nil {
+			out[i] = r.LastSequence
+		}
+	}
+	return out, nil
 }
 
 // Checkpoints implements journal.Reader.
@@ -81,7 +97,7 @@ func (s *Store) Messages(ctx context.Context, id execution.ID, from, limit int) 
 		return nil, err
 	}
 	defer unlock()
-	return page(s.conversations[r.ConversationID].messages, from, max(0, limit)), nil
+	return page(s.history(r), from, max(0, limit)), nil
 }
 
 // Ledger implements journal.Reader.

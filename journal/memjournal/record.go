@@ -107,7 +107,7 @@ func (s *Store) record(r *row, q journal.Record, fresh []int, events []execution
 	if q.State == journal.Done {
 		r.touch(nowMs)
 	}
-	s.feed.changed(r.ID)
+	s.feed.changed(r)
 }
 
 // room refuses events that a holder writes beside those that end an execution.

@@ -105,7 +105,7 @@ func (s *Store) Requeue(ctx context.Context, d journal.Due) (journal.Requeued, e
 		r.takeAway()
 		tasks = s.end(r, now, canceled())
 		r.touch(now)
-		s.feed.changed(r.ID)
+		s.feed.changed(r)
 	} else {
 		wait := r.Wait // what the view shows changes with the claim
 		tasks = s.handOff(r, now)
@@ -167,7 +167,7 @@ func (s *Store) expire(r *row, nowMs int64) (tasks []execution.Task, acted bool)
 		return nil, false
 	}
 	r.touch(nowMs)
-	s.feed.changed(r.ID)
+	s.feed.changed(r)
 	return tasks, true
 }
 
@@ -185,7 +185,7 @@ func (s *Store) expireInteraction(r *row, nowMs int64) (tasks []execution.Task) 
 		return s.answer(r, nowMs, pending.RequestID, journal.ExpiredPayload(pending.RequestID))
 	}
 	r.touch(nowMs)
-	s.feed.changed(r.ID)
+	s.feed.changed(r)
 	return tasks
 }
 

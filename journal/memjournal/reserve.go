@@ -36,7 +36,7 @@ func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 	r.write(now, execution.ExecutionQueued{})
 	r.touch(now)
 	tasks := s.join(r, now)
-	s.feed.changed(n.ID)
+	s.feed.changed(r)
 	return journal.Reservation{Created: true, Execution: r.snapshot(), Tasks: tasks}, nil
 }
 

@@ -27,6 +27,7 @@ type row struct {
 
 	events       []storedEvent
 	checkpoints  [][]byte
+	told         execution.Sequence // the last event that followers were told of
 	ledger       map[execution.CallID]*journal.LedgerEntry
 	batch        []execution.CallID // that the newest checkpoint names
 	readsHistory bool

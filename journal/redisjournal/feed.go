@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,14 +35,15 @@ type feed struct {
 	work   chan struct{} // capacity 1: topics changed
 	quit   chan struct{}
 
-	mu     sync.Mutex // guards what follows; never held while something is sent
-	pubsub *redis.PubSub
-	topics map[string]*topic
-	closed bool
-	done   sync.WaitGroup
+	mu      sync.Mutex // guards what follows; never held while something is sent
+	pubsub  *redis.PubSub
+	topics  map[name]*topic
+	changed map[name]bool // topics that came or went since wire looked
+	closed  bool
+	done    sync.WaitGroup
 }
 
-// topic is one channel and its followers.
+// topic is one channel, or one pattern of channels, and its followers.
 type topic struct {
 	requested   bool // SUBSCRIBE was sent for it
 	isConfirmed bool
@@ -51,14 +53,15 @@ type topic struct {
 
 func newFeed(rdb redis.UniversalClient, keys keyspace, logger *slog.Logger) *feed {
 	return &feed{
-		rdb: rdb, keys: keys, logger: logger, topics: make(map[string]*topic),
+		rdb: rdb, keys: keys, logger: logger, topics: make(map[name]*topic), changed: make(map[name]bool),
 		work: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
 }
 
-// follow adds a follower of channel and waits until Redis has confirmed the subscription.
-func (f *feed) follow(ctx context.Context, channel string, deliver func(message string)) (*follower, error) {
-	followed := &follower{feed: f, channel: channel, deliver: deliver}
+// follow adds a follower of a channel, or of all channels that a pattern matches, and waits until Redis has confirmed the
+// subscription.
+func (f *feed) follow(ctx context.Context, of name, deliver func(channel, message string)) (*follower, error) {
+	followed := &follower{feed: f, of: of, deliver: deliver}
 	confirmed, err := f.add(followed) //nolint:contextcheck // the connection outlives the call that opens it
 	if err != nil {
 		return nil, err
@@ -82,10 +85,11 @@ func (f *feed) add(followed *follower) (<-chan struct{}, error) {
 		return nil, errFeedClosed
 	}
 	f.start()
-	t := f.topics[followed.channel]
+	t := f.topics[followed.of]
 	if t == nil {
 		t = &topic{confirmed: make(chan struct{}), followers: make(map[*follower]struct{})}
-		f.topics[followed.channel] = t
+		f.topics[followed.of] = t
+		f.changed[followed.of] = true
 		f.poke()
 	}
 	t.followers[followed] = struct{}{}
@@ -110,7 +114,7 @@ func (f *feed) start() {
 
 // wire brings the connection's channels to what the topics say.
 func (f *feed) wire(pubsub *redis.PubSub) {
-	sent := make(map[string]bool)
+	sent := make(map[name]bool)
 	listening := false
 	for {
 		select {
@@ -120,24 +124,46 @@ func (f *feed) wire(pubsub *redis.PubSub) {
 		}
 		more, fewer := f.differences(sent)
 		ctx := context.Background() // the client's own timeouts bound it
-		if len(more) > 0 {
-			err := pubsub.Subscribe(ctx, more...)
-			f.note("subscribe", err)
+		if !more.empty() {
+			f.note("subscribe", more.send(ctx, pubsub.Subscribe, pubsub.PSubscribe))
 			if !listening { // only now there is something to receive
 				listening = true
 				f.done.Go(func() { f.listen(pubsub) })
 			}
-			for _, channel := range more {
-				sent[channel] = true
-			}
 		}
-		if len(fewer) > 0 {
-			f.note("unsubscribe", pubsub.Unsubscribe(ctx, fewer...))
-			for _, channel := range fewer {
-				delete(sent, channel)
-			}
+		if !fewer.empty() {
+			f.note("unsubscribe", fewer.send(ctx, pubsub.Unsubscribe, pubsub.PUnsubscribe))
 		}
 	}
+}
+
+// name is a channel, or a pattern of channels.
+type name struct {
+	text    string
+	pattern bool
+}
+
+// names are those of one command for channels and one for patterns.
+type names struct{ channels, patterns []string }
+
+func (n *names) add(one name) {
+	if one.pattern {
+		n.patterns = append(n.patterns, one.text)
+	} else {
+		n.channels = append(n.channels, one.text)
+	}
+}
+
+func (n *names) empty() bool { return len(n.channels) == 0 && len(n.patterns) == 0 }
+
+func (n *names) send(ctx context.Context, channels, patterns func(context.Context, ...string) error) (err error) {
+	if len(n.channels) > 0 {
+		err = channels(ctx, n.channels...)
+	}
+	if len(n.patterns) > 0 {
+		err = errors.Join(err, patterns(ctx, n.patterns...))
+	}
+	return err
 }
 
 // note logs an error of the connection. It is replaced by go-redis, which then subscribes to all channels anew.
@@ -147,22 +173,22 @@ func (f *feed) note(operation string, err error) {
 	}
 }
 
-// differences lists the channels to subscribe and to unsubscribe. A topic that came again is asked for again, so that its
-// followers get a confirmation of their own.
-func (f *feed) differences(sent map[string]bool) (more, fewer []string) {
+// differences takes what has changed since it was called last: what to subscribe and to unsubscribe. A topic that came again
+// is asked for again, so that its followers get a confirmation of their own.
+func (f *feed) differences(sent map[name]bool) (more, fewer names) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for channel, t := range f.topics {
-		if !t.requested {
-			t.requested = true
-			more = append(more, channel)
+	for changed := range f.changed {
+		switch t := f.topics[changed]; {
+		case t != nil && !t.requested:
+			t.requested, sent[changed] = true, true
+			more.add(changed)
+		case t == nil && sent[changed]:
+			delete(sent, changed)
+			fewer.add(changed)
 		}
 	}
-	for channel := range sent {
-		if f.topics[channel] == nil {
-			fewer = append(fewer, channel)
-		}
-	}
+	clear(f.changed)
 	return more, fewer
 }
 
@@ -172,20 +198,27 @@ func (f *feed) listen(pubsub *redis.PubSub) {
 	for message := range messages {
 		switch message := message.(type) {
 		case *redis.Subscription:
-			if message.Kind == "subscribe" {
-				f.confirm(message.Channel)
+			switch message.Kind {
+			case "subscribe":
+				f.confirm(name{text: message.Channel})
+			case "psubscribe":
+				f.confirm(name{text: message.Channel, pattern: true})
 			}
 		case *redis.Message:
-			f.fanOut(message.Channel, message.Payload)
+			of := name{text: message.Channel}
+			if message.Pattern != "" {
+				of = name{text: message.Pattern, pattern: true}
+			}
+			f.fanOut(of, message.Channel, message.Payload)
 		}
 	}
 }
 
 // confirm wakes those who wait for the subscription. A confirmation that comes again follows a new connection: what was
 // published in between is lost, so everybody is told to look.
-func (f *feed) confirm(channel string) {
+func (f *feed) confirm(of name) {
 	f.mu.Lock()
-	t := f.topics[channel]
+	t := f.topics[of]
 	again := t != nil && t.isConfirmed
 	if t != nil && !t.isConfirmed {
 		t.isConfirmed = true
@@ -193,17 +226,17 @@ func (f *feed) confirm(channel string) {
 	}
 	f.mu.Unlock()
 	if again {
-		f.fanOut(channel, "")
+		f.fanOut(of, of.text, "")
 	}
 }
 
 // fanOut hands the message to every follower; none of them blocks.
-func (f *feed) fanOut(channel, message string) {
+func (f *feed) fanOut(of name, channel, message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if t := f.topics[channel]; t != nil {
+	if t := f.topics[of]; t != nil {
 		for followed := range t.followers {
-			followed.deliver(message)
+			followed.deliver(channel, message)
 		}
 	}
 }
@@ -228,11 +261,11 @@ func (f *feed) close() error {
 	return nil
 }
 
-// follower is one subscription to a channel.
+// follower is one subscription to a channel, or to a pattern of them.
 type follower struct {
 	feed    *feed
-	channel string
-	deliver func(message string)
+	of      name
+	deliver func(channel, message string)
 }
 
 // leave ends the subscription; the last follower of a channel takes the channel with it.
@@ -240,13 +273,14 @@ func (l *follower) leave() {
 	f := l.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t := f.topics[l.channel]
+	t := f.topics[l.of]
 	if t == nil {
 		return
 	}
 	delete(t.followers, l)
 	if len(t.followers) == 0 {
-		delete(f.topics, l.channel)
+		delete(f.topics, l.of)
+		f.changed[l.of] = true
 		f.poke()
 	}
 }
@@ -257,10 +291,22 @@ func (s *Store) Follow(ctx context.Context, id execution.ID) (journal.Subscripti
 		return nil, refusal("follow", string(id), err)
 	}
 	sub := newSubscription()
-	followed, err := s.feed.follow(ctx, s.keys.feed(id), sub.deliver)
+	followed, err := s.feed.follow(ctx, name{text: s.keys.feed(id)}, sub.deliver)
 	if err != nil {
 		sub.stop()
 		return nil, refusal("follow", string(id), err)
+	}
+	sub.follower = followed
+	return sub, nil
+}
+
+// FollowAll subscribes to every execution. See journal.Feed.
+func (s *Store) FollowAll(ctx context.Context) (journal.WideSubscription, error) {
+	sub := newWideSubscription(s.keys)
+	followed, err := s.feed.follow(ctx, name{text: s.keys.everyFeed(), pattern: true}, sub.deliver)
+	if err != nil {
+		sub.stop()
+		return nil, refusal("follow", "all", err)
 	}
 	sub.follower = followed
 	return sub, nil
@@ -284,7 +330,7 @@ func (s *Store) PublishFrame(ctx context.Context, id execution.ID, frame executi
 // FollowRequests subscribes to the requests recorded for a worker's executions. See journal.Feed.
 func (s *Store) FollowRequests(ctx context.Context, worker journal.WorkerID) (journal.RequestSubscription, error) {
 	sub := newRequestSubscription()
-	followed, err := s.feed.follow(ctx, s.keys.requests(worker), sub.deliver)
+	followed, err := s.feed.follow(ctx, name{text: s.keys.requests(worker)}, sub.deliver)
 	if err != nil {
 		sub.stop()
 		return nil, refusal("follow requests", string(worker), err)
@@ -293,14 +339,28 @@ func (s *Store) FollowRequests(ctx context.Context, worker journal.WorkerID) (jo
 	return sub, nil
 }
 
-// decodeFrame reads a message of an execution's channel; nil means that something changed.
-func decodeFrame(message string) *execution.Frame {
-	if !strings.HasPrefix(message, "{") {
-		return nil
+// decodeSignal reads a message of an execution's channel: a frame as JSON, "<last sequence> <how many>" of the events that
+// were written, or nothing when messages were lost. Any other says that something has changed: nothing, or what another
+// release writes.
+func decodeSignal(message string) journal.Signal {
+	if message == "" {
+		return journal.Signal{Missed: true}
 	}
-	var frame execution.Frame
-	if err := json.Unmarshal([]byte(message), &frame); err != nil {
-		return nil // of another release: looking at the log is never wrong
+	if message[0] == '{' {
+		frame := new(execution.Frame)
+		if err := json.Unmarshal([]byte(message), frame); err == nil {
+			return journal.Signal{Frame: frame}
+		}
+		return journal.Signal{Missed: true} // of another release: looking at the log is never wrong
 	}
-	return &frame
+	end, count, found := strings.Cut(message, " ")
+	if !found {
+		return journal.Signal{}
+	}
+	last, errLast := strconv.ParseUint(end, 10, 64)
+	n, errCount := strconv.ParseUint(count, 10, 64)
+	if errLast != nil || errCount != nil || n == 0 || n > last {
+		return journal.Signal{Missed: true}
+	}
+	return journal.Signal{First: execution.Sequence(last - n + 1), Last: execution.Sequence(last)}
 }

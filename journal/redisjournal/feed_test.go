@@ -72,6 +72,63 @@ func TestASlowReceiverLosesFramesAndNeverTheChange(t *testing.T) {
 	require.NoError(t, sub.Close())
 }
 
+func TestAMessageSaysWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]journal.Signal{
+		"":                                 {Missed: true},
+		"changed":                          {},
+		"7 1":                              {First: 7, Last: 7},
+		"7 3":                              {First: 5, Last: 7},
+		"2 3":                              {Missed: true},
+		"7 0":                              {Missed: true},
+		"7 x":                              {Missed: true},
+		"{":                                {Missed: true},
+		`{"type":"text_delta","text":"a"}`: {Frame: &execution.Frame{Type: execution.FrameTextDelta, Text: "a"}},
+	} {
+		require.Equal(t, want, decodeSignal(message), message)
+	}
+}
+
+func TestChangesBetweenLostFramesBecomeOne(t *testing.T) {
+	t.Parallel()
+	sub := &subscription{}
+	for i := range 2 * maxQueuedFrames {
+		sub.add(journal.Signal{Frame: &execution.Frame{}})
+		at := execution.Sequence(i + 1)
+		sub.add(journal.Signal{First: at, Last: at})
+		sub.add(journal.Signal{})
+	}
+	require.LessOrEqual(t, len(sub.queue), 2*maxQueuedFrames+1)
+	var read execution.Sequence
+	for signal, ok := sub.next(); ok; signal, ok = sub.next() {
+		if signal.Frame == nil {
+			require.Equal(t, read+1, signal.First)
+			read = signal.Last
+		}
+	}
+	require.EqualValues(t, 2*maxQueuedFrames, read)
+	require.Zero(t, sub.frames)
+}
+
+func TestAFollowerOfAllIsToldWhenTheConnectionBroke(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := openOn(t, server.Client(t))
+	id := w.reserve()
+	narrow, err := w.store.Follow(w.ctx(), id)
+	require.NoError(t, err)
+	wide, err := w.store.FollowAll(w.ctx())
+	require.NoError(t, err)
+	require.NoError(t, w.rdb.Do(w.ctx(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
+	signal := <-wide.Signals()
+	require.Equal(t, journal.WideSignal{Signal: journal.Signal{Missed: true}}, signal)
+	changed(t, narrow)
+	w.claim(id, "n1")
+	require.Equal(t, journal.WideSignal{Execution: id, Signal: journal.Signal{First: 2, Last: 2}}, <-wide.Signals())
+	require.NoError(t, wide.Close())
+	require.NoError(t, narrow.Close())
+}
+
 func TestAfterAReconnectEverybodyIsToldToLook(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -39,6 +39,9 @@ func (k keyspace) row(id execution.ID) string {
 	return k.partition(id.Partition()) + rowMark + string(id)
 }
 
+// events is a list: the log.
+func (k keyspace) events(id execution.ID) string { return k.row(id) + ":events" }
+
 // due, handoff and purge are zsets: member -> ms.
 func (k keyspace) due(p execution.Partition) string     { return k.partition(p) + "due" }
 func (k keyspace) handoff(p execution.Partition) string { return k.partition(p) + "handoff" }
@@ -107,8 +110,12 @@ const keyMemberPrefix = "idem:"
 // definition is a string: an agent's definition by its hash.
 func (k keyspace) definition(hash string) string { return k.prefix + ":def:" + hash }
 
-// feed is the channel of an execution, requests that of a worker.
-func (k keyspace) feed(id execution.ID) string { return k.prefix + ":feed:" + string(id) }
+// feed is the channel of an execution, everyFeed the pattern of all of them, requests the channel of a worker.
+func (k keyspace) feed(id execution.ID) string { return k.feeds() + string(id) }
+
+func (k keyspace) everyFeed() string { return k.feeds() + "*" }
+
+func (k keyspace) feeds() string { return k.prefix + ":feed:" }
 
 func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":requests:" + string(id) }
 

@@ -3,6 +3,7 @@ package redisjournal
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -50,8 +51,9 @@ func (s *Store) eventPage(
 		return journal.EventPage{}, err
 	}
 	page := journal.EventPage{
-		Last:  execution.Sequence(r.number(0)),
-		State: execution.State(r.text(1)),
+		Last:   execution.Sequence(r.number(0)),
+		State:  execution.State(r.text(1)),
+		Caller: execution.CallerScope{Tenant: r.text(3), Subject: r.text(4)},
 	}
 	for i, entry := range r.texts(2) {
 		event, err := decodeEvent(entry, after+execution.Sequence(i)+1)
@@ -61,6 +63,33 @@ func (s *Store) eventPage(
 		page.Events = append(page.Events, event)
 	}
 	return page, r.err
+}
+
+// lengths is how many logs one round trip measures.
+const lengths = 500
+
+// LastSequences returns the last sequence of each log. See journal.Reader.
+func (s *Store) LastSequences(ctx context.Context, ids []execution.ID) ([]execution.Sequence, error) {
+	out := make([]execution.Sequence, 0, len(ids))
+	for part := range slices.Chunk(ids, lengths) {
+		commands, err := s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for _, id := range part {
+				pipe.LLen(ctx, s.keys.events(id))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, refusal("last sequences", string(part[0]), err)
+		}
+		for _, command := range commands {
+			n, err := command.(*redis.IntCmd).Result()
+			if err != nil {
+				return nil, refusal("last sequences", string(part[0]), err)
+			}
+			out = append(out, execution.Sequence(n))
+		}
+	}
+	return out, nil
 }
 
 // Checkpoints returns checkpoints from a step on. See journal.Reader.

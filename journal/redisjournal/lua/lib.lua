@@ -258,9 +258,11 @@ local function write(x)
 end
 
 local function publish(x)
-  redis.call('PUBLISH', prefix(x) .. ':feed:' .. x.row.id, 'changed')
+  local written = #x.log > 0 and text(x.length + #x.log) .. ' ' .. #x.log or 'changed'
+  redis.call('PUBLISH', prefix(x) .. ':feed:' .. x.row.id, written)
   if x.channel then redis.call('PUBLISH', x.channel, x.row.id) end
   if x.next then publish(x.next) end
+-- publish tells the row's followers which events were written: the last sequence, and how many.
 end
 
 -- touch notes a change that a client can see, or n of them.
