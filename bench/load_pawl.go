@@ -113,7 +113,7 @@ func (l *pawlLoad) build() error {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	service, err := link.New(link.Config{
-		Journal: store, Catalog: catalog, Enqueuer: client, Opening: executor.Opening, Logger: quiet(),
+		Journal: store, Catalog: catalog, Enqueuer: client, Opening: executor.Opening, Boundary: executor.Boundary, Logger: quiet(),
 	})
 	if err != nil {
 		return err

@@ -16,7 +16,8 @@ type MessagePage struct {
 	HasMore  bool             `json:"hasMore"`
 }
 
-// Checkpoint is what a client sees of the committed record at a boundary. Evidence says what was going on there.
+// Checkpoint is what a client sees of the committed record at a boundary. Evidence says what was going on there. Of one that
+// this release cannot read there is only the step; its evidence is null.
 type Checkpoint struct {
 	Step     Step            `json:"step"`
 	Node     string          `json:"node"`

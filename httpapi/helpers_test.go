@@ -49,7 +49,8 @@ func serve(t testing.TB, store journal.Store, change ...func(*httpapi.Config)) *
 	t.Helper()
 	service, err := link.New(link.Config{
 		Journal: store, Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
-		Reread: 50 * time.Millisecond, Logger: quiet(),
+		Boundary: linktest.BoundaryOf,
+		Reread:   50 * time.Millisecond, Logger: quiet(),
 	})
 	require.NoError(t, err)
 	cfg := httpapi.Config{Link: service, Heartbeat: 50 * time.Millisecond, Version: "v0.0.0-test", Logger: quiet()}

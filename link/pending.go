@@ -12,16 +12,6 @@ func notYet(call string) error {
 	return execution.NewAPIError(execution.Internal, "%s is not there yet", call)
 }
 
-// Messages implements RuntimeLink.
-func (*session) Messages(_ context.Context, _ execution.ID, _, _ int) (execution.MessagePage, error) {
-	return execution.MessagePage{}, notYet("messages")
-}
-
-// Checkpoints implements RuntimeLink.
-func (*session) Checkpoints(_ context.Context, _ execution.ID, _ execution.Step, _ int) (execution.CheckpointPage, error) {
-	return execution.CheckpointPage{}, notYet("checkpoints")
-}
-
 // Why implements RuntimeLink.
 func (*session) Why(_ context.Context, _ execution.ID) (execution.Why, error) {
 	return execution.Why{}, notYet("why")

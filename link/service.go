@@ -23,6 +23,9 @@ type Journal interface {
 	Get(ctx context.Context, id execution.ID) (journal.Execution, error)
 	List(ctx context.Context, listing journal.Listing) (journal.ListPage, error)
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)
+	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
+	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([][]byte, error)
+	Inspect(ctx context.Context, id execution.ID) (journal.Inspection, error)
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	PutDefinition(ctx context.Context, hash string, definition []byte) error
 	Definition(ctx context.Context, hash string) ([]byte, error)
@@ -48,6 +51,8 @@ type Config struct {
 	// Opening gives checkpoint 0 of an execution, the name of its boundary and the messages it adds to its
 	// conversation. Required; the step machine knows how.
 	Opening func(*agent.Definition, execution.CreateRequest) (checkpoint []byte, node string, messages [][]byte, err error)
+	// Boundary gives what a client sees of a stored checkpoint. Required; the step machine knows how.
+	Boundary func([]byte) (execution.Checkpoint, error)
 	// MaxOpen bounds the executions that have not ended; above it Create is ErrOverloaded. 0: no bound.
 	MaxOpen int64
 	// RetryAfter is what an overloaded caller is told to wait. Default 5s.
@@ -70,6 +75,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"Catalog", c.Catalog == nil},
 		{"Enqueuer", c.Enqueuer == nil},
 		{"Opening", c.Opening == nil},
+		{"Boundary", c.Boundary == nil},
 	}
 	for _, r := range required {
 		if r.missing {

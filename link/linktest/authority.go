@@ -18,6 +18,8 @@ func reads(t *testing.T, l link.RuntimeLink, id execution.ID) map[string]error {
 	_, errs["execution"] = l.Execution(ctx, id)
 	_, errs["wait"] = l.Wait(ctx, id, 0, time.Millisecond)
 	_, errs["events"] = l.Events(ctx, id, 0, 10)
+	_, errs["messages"] = l.Messages(ctx, id, 0, 10)
+	_, errs["checkpoints"] = l.Checkpoints(ctx, id, 0, 10)
 	stream, err := l.Follow(ctx, id, 0)
 	if errs["follow"] = err; err == nil {
 		require.NoError(t, stream.Close())
