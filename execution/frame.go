@@ -10,9 +10,17 @@ const (
 )
 
 // Frame is a transient stream message: never in the log, never repeated, and lost when nobody listens.
+//
+// A text_delta of a model's answer says which answer it belongs to, and how much of it comes before. Whoever has the text up
+// to Offset appends Text; whoever has more of that answer drops what is behind Offset first (the request is repeated, or this
+// is the answer so far, which a stream begins with); whoever has less has missed something.
 type Frame struct {
 	Type   FrameType `json:"type"`
 	Step   Step      `json:"step"`
 	CallID CallID    `json:"callId,omitempty"`
-	Text   string    `json:"text,omitempty"`
+	// InvocationID is that of the answer's model_started event.
+	InvocationID string `json:"invocationId,omitempty"`
+	// Offset counts the characters (Unicode code points) of the answer before Text; left out when it is 0.
+	Offset int    `json:"offset,omitempty"`
+	Text   string `json:"text,omitempty"`
 }

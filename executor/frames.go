@@ -50,34 +50,77 @@ func newFrames(ctx context.Context, id execution.ID, step execution.Step, p publ
 func (f *frames) Frame(frame execution.Frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.add(frame)
+}
+
+// answer is the sink of one model request: what it takes says which answer it is of, and where in it the text stands. A text
+// that is lost leaves a gap that whoever follows can see.
+type answer struct {
+	frames     *frames
+	invocation string
+	length     int // in characters, of the text so far; guarded by the frames' mu
+}
+
+// Frame implements local.Sink.
+func (a *answer) Frame(frame execution.Frame) {
+	a.frames.mu.Lock()
+	defer a.frames.mu.Unlock()
+	if frame.Type == execution.FrameTextDelta {
+		frame.InvocationID, frame.Offset = a.invocation, a.length
+		a.length += utf8.RuneCountInString(frame.Text)
+	}
+	a.frames.add(frame)
+}
+
+// add wants the lock held.
+func (f *frames) add(frame execution.Frame) {
 	if f.closed {
 		return
 	}
 	frame.Step = f.step
-	text := frame.Text
-	for i := len(f.pending) - 1; i >= 0; i-- {
-		if p := &f.pending[i]; p.Type == frame.Type && p.CallID == frame.CallID {
-			n := prefix(text, maxFrameText-len(p.Text))
-			p.Text += text[:n]
-			if text = text[n:]; text == "" {
-				return
-			}
-			break
-		}
-	}
-	for more := true; more; more = text != "" {
+	frame = behind(frame, f.join(frame))
+	for frame.Text != "" {
 		if len(f.pending) >= maxPendingFrames {
 			return
 		}
-		n := prefix(text, maxFrameText)
-		frame.Text, text = text[:n], text[n:]
-		f.pending = append(f.pending, frame)
+		n := prefix(frame.Text, maxFrameText)
+		first := frame
+		first.Text = frame.Text[:n]
+		f.pending = append(f.pending, first)
+		frame = behind(frame, n)
 	}
 	if !f.started {
 		f.started = true
 		f.done, f.finished = make(chan struct{}), make(chan struct{})
 		go f.run()
 	}
+}
+
+// join puts the beginning of a frame's text into the last pending frame that it goes on from, as much as fits, and gives its
+// length in bytes.
+func (f *frames) join(frame execution.Frame) int {
+	for i := len(f.pending) - 1; i >= 0; i-- {
+		p := &f.pending[i]
+		if p.Type != frame.Type || p.CallID != frame.CallID {
+			continue
+		}
+		if p.InvocationID != frame.InvocationID || p.InvocationID != "" && behind(*p, len(p.Text)).Offset != frame.Offset {
+			return 0
+		}
+		n := prefix(frame.Text, maxFrameText-len(p.Text))
+		p.Text += frame.Text[:n]
+		return n
+	}
+	return 0
+}
+
+// behind is what is left of a frame without the first n bytes of its text.
+func behind(frame execution.Frame, n int) execution.Frame {
+	if frame.InvocationID != "" {
+		frame.Offset += utf8.RuneCountInString(frame.Text[:n])
+	}
+	frame.Text = frame.Text[n:]
+	return frame
 }
 
 // prefix is how much of a text fits into room bytes without a character cut in two.

@@ -103,6 +103,52 @@ func TestCaseF8_FramesAreSmall(t *testing.T) {
 	})
 }
 
+func TestAnAnswersFramesSayWhereTheyStand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sent := &sentFrames{}
+		f := newFrames(t.Context(), testID, 4, sent)
+		one := &answer{frames: f, invocation: "inv_4"}
+		for range 500 {
+			one.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: strings.Repeat("größe ", 20)})
+			one.Frame(execution.Frame{Type: execution.FrameToolProgress, CallID: "call_0_0", Text: "half"})
+			<-time.After(time.Millisecond)
+		}
+		again := &answer{frames: f, invocation: "inv_4"} // the request is repeated: nothing is joined to what came before
+		again.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "anew"})
+		f.close()
+		var text []rune
+		for _, frame := range sent.frames {
+			if frame.Type != execution.FrameTextDelta {
+				require.Empty(t, frame.InvocationID)
+				continue
+			}
+			require.Equal(t, "inv_4", frame.InvocationID)
+			require.LessOrEqual(t, frame.Offset, len(text))
+			text = append(text[:frame.Offset], []rune(frame.Text)...)
+		}
+		require.Equal(t, "anew", string(text))
+		require.Equal(t, "anew", sent.frames[len(sent.frames)-1].Text)
+	})
+}
+
+func TestALostFrameLeavesAGapThatShows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sent := &sentFrames{err: errors.New("down")}
+		f := newFrames(t.Context(), testID, 4, sent)
+		a := &answer{frames: f, invocation: "inv_4"}
+		a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "lost"})
+		synctest.Wait()
+		sent.mu.Lock()
+		sent.err = nil
+		sent.mu.Unlock()
+		a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "kept"})
+		f.close()
+		require.Equal(t, 4, sent.frames[len(sent.frames)-1].Offset)
+	})
+}
+
 func TestProgressOfManyCallsIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ func (h *holder) Sure(ctx context.Context) error {
 func (h *holder) Generate(ctx context.Context, model local.Model, request local.ModelRequest) (
 	local.ModelResponse, error,
 ) {
-	return generate(ctx, model, request, h.frames)
+	return generate(ctx, model, request, &answer{frames: h.frames, invocation: request.Opened})
 }
 
 // generate sends a model request; a panic of the model is a transient error.

@@ -96,6 +96,7 @@ func (m *machine) modelRequest(model agent.Model, tools []local.ToolSpec) local.
 	request := local.ModelRequest{
 		Attempt:      int(m.state.Usage.Requests - m.state.Usage.LostRequests),
 		InvocationID: fmt.Sprintf("%s:%s:%s", m.id, m.state.InvocationID, m.invocation),
+		Opened:       m.state.InvocationID,
 		Instructions: m.definition.Instructions,
 		Messages:     transcript(m.messages),
 		OutputSchema: m.definition.OutputSchema,

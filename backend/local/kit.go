@@ -64,6 +64,7 @@ type ModelRequest struct {
 	// Attempt is the 0-based number of the request within the execution, failed ones counted.
 	Attempt      int
 	InvocationID string // unique per attempt; sent to providers that take one
+	Opened       string // the invocation id of its model_started event, the same for each attempt
 	Instructions string
 	Messages     []execution.Message
 	Tools        []ToolSpec
