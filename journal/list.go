@@ -22,7 +22,7 @@ type Lister interface {
 // Listing is whose executions are listed, which of them, and from where on. A zero filter lets everything pass.
 type Listing struct {
 	Caller execution.CallerScope
-	Own    bool // the caller's own; else those of the caller's tenant
+	Own    bool // the caller's own; else those of the caller's tenant, or of every tenant when that is execution.AllTenants
 
 	State          execution.State
 	Agent          string
@@ -75,7 +75,7 @@ func CheckListing(l Listing) error {
 
 // Matches reports whether the row is the caller's to see in the listing and passes its filters.
 func (l *Listing) Matches(row *Execution) bool {
-	if row.Caller.Tenant != l.Caller.Tenant || l.Own && row.Caller != l.Caller {
+	if !l.Caller.Sees(row.Caller) || l.Own && row.Caller != l.Caller {
 		return false
 	}
 	for key, value := range l.Metadata {

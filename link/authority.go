@@ -9,6 +9,9 @@ import (
 
 // maySubmit checks the role for a submission.
 func (l *session) maySubmit() error {
+	if l.authority.Caller.Tenant == execution.AllTenants {
+		return forbidden("a caller of all tenants submits nothing: there is no tenant that it would belong to")
+	}
 	switch l.authority.Role {
 	case execution.SubmitRole, execution.OperateRole:
 		return nil
@@ -46,7 +49,7 @@ func (l *session) steer(ctx context.Context, operation string, id execution.ID) 
 // maySee hides other tenants' executions and keeps a submitter to its own.
 func (l *session) maySee(row *journal.Execution) error {
 	caller := l.authority.Caller
-	if row.Caller.Tenant != caller.Tenant {
+	if !caller.Sees(row.Caller) {
 		return notFound()
 	}
 	switch l.authority.Role {

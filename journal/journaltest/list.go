@@ -15,7 +15,7 @@ import (
 func listClauses() []clause {
 	return []clause{
 		{name: "executions are listed newest first, whatever their partitions and however many share an instant", run: listOrder},
-		{name: "a listing is the caller's tenant's, or the caller's own, and never another tenant's", run: listScope},
+		{name: "a listing is the caller's tenant's, or the caller's own, or for the on-call view everybody's", run: listScope},
 		{name: "every state lists its executions, and a move lists them elsewhere", run: listStates},
 		{name: "a conversation lists its executions, and those only", run: listConversation},
 		{name: "agent, metadata and the last change are filters", run: listFilters},
@@ -129,9 +129,13 @@ func listScope(t *testing.T, b *bench) {
 		require.Equal(t, ids(foreign), walk("t2", "you", false))
 		require.Equal(t, ids(odd), walk("t:me", "x", true))
 		require.Empty(t, walk("t:", "me", false))
+		require.ElementsMatch(t, ids(mine, other, foreign, odd), walk(execution.AllTenants, "on call", false))
+		require.Empty(t, walk(execution.AllTenants, "me", true))
 	}
 	foreignTalk := journal.Listing{Caller: execution.CallerScope{Tenant: "t", Subject: "me"}, ConversationID: foreign.conv}
 	require.Empty(t, b.walk(foreignTalk), "another tenant's conversation")
+	onCall := journal.Listing{Caller: execution.CallerScope{Tenant: execution.AllTenants}, ConversationID: foreign.conv}
+	require.Equal(t, ids(foreign), b.walk(onCall))
 	othersTalk := journal.Listing{Caller: foreignTalk.Caller, Own: true, ConversationID: other.conv}
 	require.Empty(t, b.walk(othersTalk), "another subject's conversation")
 }
@@ -145,6 +149,8 @@ func listStates(t *testing.T, b *bench) {
 	for _, own := range []bool{false, true} {
 		for _, state := range execution.States() {
 			require.Equal(t, want[state], b.walk(journal.Listing{State: state, Own: own}), "%s", state)
+			onCall := journal.Listing{Caller: execution.CallerScope{Tenant: execution.AllTenants}, State: state}
+			require.Equal(t, want[state], b.walk(onCall), "%s", state)
 		}
 		require.Len(t, b.walk(journal.Listing{Own: own}), len(execution.States()))
 	}
@@ -272,6 +278,8 @@ func listPurged(t *testing.T, b *bench) {
 		require.Equal(t, ids(second), b.walk(journal.Listing{Own: own}))
 		for _, state := range states {
 			require.Empty(t, b.walk(journal.Listing{State: state, Own: own}), "%s", state)
+			onCall := journal.Listing{Caller: execution.CallerScope{Tenant: execution.AllTenants}, State: state}
+			require.Empty(t, b.walk(onCall), "%s", state)
 		}
 	}
 	require.Equal(t, ids(second), b.walk(journal.Listing{ConversationID: talk.conv}))

@@ -80,7 +80,8 @@ func (k keyspace) waiting(id execution.ConversationID) string { return k.convers
 const tailAt = len("exec_00")
 
 // tenant is a zset, the listing index of a tenant in one partition: tail of an id -> ms of creation. With a state it lists
-// the executions in that state; completed has none. lib.lua builds the same names.
+// the executions in that state; completed has none. That of execution.AllTenants lists everybody's. lib.lua builds the
+// same names.
 func (k keyspace) tenant(p execution.Partition, tenant string, state execution.State) string {
 	return k.partition(p) + "tenant:" + string(state) + ":" + tenant
 }

@@ -35,6 +35,7 @@ func requireListed(ctx context.Context, t *testing.T, rdb redis.UniversalClient,
 			for _, state := range states {
 				want[k.tenant(id.Partition(), caller.Tenant, state)+entry] = true
 				want[k.caller(id.Partition(), caller, state)+entry] = true
+				want[k.tenant(id.Partition(), execution.AllTenants, state)+entry] = true
 			}
 			talk := k.conversation(execution.ConversationID(row[4].(string)))
 			talks[talk] = append(talks[talk], entry)

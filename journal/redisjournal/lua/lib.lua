@@ -221,9 +221,13 @@ local function prepare(x)
   if x.next then prepare(x.next) end
 end
 
--- listing is the index that lists the row for its tenant, or for its caller, in a state; empty: in any.
+-- LISTS are those a row is listed for: its tenant, its caller, and whoever sees all tenants.
+local LISTS = { 'tenant', 'caller', '*' }
+
+-- listing is the index that lists the row for one of LISTS in a state; empty: in any. No tenant is called *.
 local function listing(x, of, state)
   local row = x.row
+  if of == '*' then return partition(x) .. 'tenant:' .. state .. ':*' end
   local owner = of == 'tenant' and row.tenant or #row.tenant .. ':' .. row.tenant .. ':' .. row.subject
   return partition(x) .. of .. ':' .. state .. ':' .. owner
 end
@@ -232,7 +236,7 @@ end
 local function relist(x)
   local row = x.row
   local name = string.sub(row.id, TAIL)
-  for _, of in ipairs({ 'tenant', 'caller' }) do
+  for _, of in ipairs(LISTS) do
     if x.exists and x.state ~= 'completed' then redis.call('ZREM', listing(x, of, x.state), name) end
     if row.state ~= 'completed' then redis.call('ZADD', listing(x, of, row.state), row.createdAtMs, name) end
   end
@@ -301,7 +305,7 @@ local function erase(x)
   redis.call('ZREM', x.handoff, row.id)
   redis.call('ZREM', partition(x) .. 'cleanup', row.id)
   if row.callerIndex ~= '' then redis.call('ZREM', partition(x) .. row.callerIndex, row.id) end -- of an earlier release
-  for _, of in ipairs({ 'tenant', 'caller' }) do
+  for _, of in ipairs(LISTS) do
     redis.call('ZREM', listing(x, of, ''), name)
     redis.call('ZREM', listing(x, of, row.state), name)
   end

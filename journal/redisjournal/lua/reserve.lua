@@ -73,8 +73,7 @@ later(x, 'RPUSH', x.checkpoints, checkpoint)
 later(x, 'HSET', KEYS[10], 'tenant', tenant)
 later(x, 'HINCRBY', KEYS[10], 'executions', 1)
 m.talk(x, number(owner[4]) == 0, owner[5])
-later(x, 'ZADD', listing(x, 'tenant', ''), text(x.now), string.sub(id, TAIL))
-later(x, 'ZADD', listing(x, 'caller', ''), text(x.now), string.sub(id, TAIL))
+for _, of in ipairs(LISTS) do later(x, 'ZADD', listing(x, of, ''), text(x.now), string.sub(id, TAIL)) end
 if active == '' then
   m.enter(x, messages, GRACE)
 else
