@@ -51,6 +51,7 @@ type WhyQueue struct {
 	Name     string `json:"name"`
 	Position int64  `json:"position"`
 	Workers  int    `json:"workers"`
+	Paused   bool   `json:"paused,omitempty"` // an operator has paused it
 }
 
 // WhyFailure is the last failed attempt at the step.

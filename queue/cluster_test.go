@@ -80,6 +80,18 @@ func everythingWorks(t *testing.T, rdb redis.UniversalClient) {
 	standing, err := c.Standing(ctx, tasks, time.Second)
 	require.NoError(t, err)
 	require.NotContains(t, standing, false)
+	_, leave := present(t, rdb, PresenceConfig{ID: "one", Queues: []string{"low"}})
+	workersAre(t, c, func(live []Worker) bool { return len(live) == 1 && live[0].Serves("low") })
+	for i, queue := range c.queues() {
+		place, err := c.Place(ctx, tasks[20*i+7])
+		require.NoError(t, err)
+		want := execution.Place{State: execution.TaskPending, Position: 7}
+		if queue == "low" {
+			want.Workers = 1
+		}
+		require.Equal(t, want, place, queue)
+	}
+	leave()
 
 	var putBacks atomic.Int64
 	runner := newSeen(func(context.Context, execution.Task) error {

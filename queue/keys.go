@@ -57,6 +57,9 @@ func lookKeys(queue string) []string {
 }
 func queueOf(key string) string            { return between(key, "{", "}") }
 func tokenKey(prefix, queue string) string { return prefix + ":{wake}:" + queue }
+func workersKey(prefix string) string      { return prefix + ":workers" }
+func workerKey(prefix, id string) string   { return prefix + ":worker:" + id }
+func holdingKey(prefix, id string) string  { return workerKey(prefix, id) + ":holding" }
 func bellKey(prefix, server string) string { return prefix + ":{wake}:bell:" + server }
 func between(s, open, closing string) string {
 	_, rest, _ := strings.Cut(s, open)

@@ -54,6 +54,13 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 	if err != nil {
 		return err
 	}
+	presence, err := queue.NewPresence(b.rdb, queue.PresenceConfig{
+		ID: string(w.runner.Worker()), Queues: w.queues, Concurrency: cfg.Concurrency, Holding: w.runner.Holding,
+		Logger: deps.Logger,
+	})
+	if err != nil {
+		return err
+	}
 	server := &admin{program: "worker", rdb: b.rdb, facts: b.facts}
 	deps.Logger.InfoContext(ctx, "working", "worker", w.runner.Worker(), "concurrency", cfg.Concurrency,
 		"claimTTL", cfg.ClaimTTL.String(), "queues", w.queues)
@@ -67,7 +74,14 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 	return together(ctx,
 		func(ctx context.Context) error {
 			defer endAdmin()
-			return w.run(ctx, func() { server.stopping.Store(true) })
+			return w.run(ctx, func() {
+				server.stopping.Store(true)
+				presence.Drain()
+			})
+		},
+		func(context.Context) error {
+			presence.Run(adminCtx)
+			return nil
 		},
 		func(context.Context) error { return server.run(adminCtx, cfg.AdminAddr, deps.Logger) },
 		func(context.Context) error { return nothingToRead(adminCtx, deps.Again, deps.Logger) },

@@ -1,0 +1,94 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// Worker is a live worker, as it said itself a moment ago.
+type Worker struct {
+	ID          string // as in its claims
+	StartedAtMs int64  // by its own clock
+	Queues      []string
+	Concurrency int
+	Held        int            // how many executions it holds
+	Holding     []execution.ID // which; at most 200
+	Draining    bool           // it takes no more tasks
+}
+
+// Serves reports whether the worker takes tasks of the queue.
+func (w *Worker) Serves(queue string) bool { return slices.Contains(w.Queues, queue) }
+
+// Workers lists the live workers, by id, with what they hold. Two round trips, whose size grows with the number of workers.
+func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
+	ids, err := c.rdb.ZRange(ctx, workersKey(c.cfg.Prefix), 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("list the workers: %w", err)
+	}
+	return c.workers(ctx, ids, true)
+}
+
+// workers reads the keys of workers; those whose key has run out are left out.
+func (c *Client) workers(ctx context.Context, ids []string, withHolding bool) ([]Worker, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	pipe := c.rdb.Pipeline()
+	said, holding := make([]*redis.StringCmd, len(ids)), make([]*redis.StringCmd, len(ids))
+	for i, id := range ids {
+		said[i] = pipe.Get(ctx, workerKey(c.cfg.Prefix, id))
+		if withHolding {
+			holding[i] = pipe.Get(ctx, holdingKey(c.cfg.Prefix, id))
+		}
+	}
+	_, _ = pipe.Exec(ctx) // every reply is looked at
+	var live []Worker
+	for i, id := range ids {
+		data, err := said[i].Bytes()
+		if errors.Is(err, redis.Nil) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the presence of %d workers: %w", len(ids), err)
+		}
+		worker, err := decodeWorker(id, data)
+		if err != nil {
+			return nil, err
+		}
+		if withHolding {
+			worker.Holding = splitIDs(holding[i].Val())
+		}
+		live = append(live, worker)
+	}
+	return live, nil
+}
+
+func decodeWorker(id string, data []byte) (Worker, error) {
+	var stored storedWorker
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return Worker{}, fmt.Errorf("read the presence of worker %s: %w", id, err)
+	}
+	return Worker{
+		ID: id, StartedAtMs: stored.StartedAtMs, Queues: stored.Queues, Concurrency: stored.Concurrency, Held: stored.Held,
+		Draining: stored.Draining,
+	}, nil
+}
+
+func splitIDs(text string) []execution.ID {
+	if text == "" {
+		return nil
+	}
+	var ids []execution.ID
+	for id := range strings.SplitSeq(text, "\n") {
+		ids = append(ids, execution.ID(id))
+	}
+	return ids
+}
