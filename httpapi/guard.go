@@ -1,14 +1,12 @@
 package httpapi
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/pawl-run/pawl/auth"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/link"
 )
@@ -17,20 +15,21 @@ const (
 	pathLive       = "/livez"
 	pathReady      = "/readyz"
 	pathMonitoring = "/monitoring"
+	pathEvents     = "/v1/executions/:id/events"
 )
-
-// authorityKey is where guard leaves the caller's authority.
-const authorityKey = "authority"
 
 // guard sets the security headers and lets nobody in who may not.
 func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		secure(c)
-		authority, err := s.authority(c.Request())
+		if s.shared(c) {
+			return c.NoContent(http.StatusNoContent)
+		}
+		visit, err := s.enter(c)
 		if err != nil {
 			return err
 		}
-		c.Set(authorityKey, authority)
+		c.SetRequest(c.Request().WithContext(auth.With(c.Request().Context(), visit)))
 		return next(c)
 	}
 }
@@ -50,48 +49,52 @@ func secure(c echo.Context) {
 
 func under(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// authority names the caller. Probes need none.
-func (s *Server) authority(r *http.Request) (execution.Authority, error) {
-	if s.cfg.Authenticate == nil {
-		return execution.LocalAuthority(), local(r)
-	}
-	if r.URL.Path == pathLive || r.URL.Path == pathReady {
-		return execution.Authority{}, nil
-	}
-	return s.cfg.Authenticate(r)
-}
-
-// local admits requests that a program on this machine, or a page that this server served, has sent. A name other than
-// a loopback one is how a page on the internet reaches a local server (DNS rebinding).
-func local(r *http.Request) error {
-	if !loopback(r.Host) {
-		return execution.NewAPIError(execution.Forbidden,
-			"without API keys only loopback names are served, like 127.0.0.1 or localhost").In("Host")
-	}
-	for _, origin := range r.Header.Values("Origin") {
-		u, err := url.Parse(origin)
-		if err != nil || !strings.EqualFold(u.Host, r.Host) {
-			return execution.NewAPIError(execution.Forbidden,
-				"without API keys requests from pages of another origin are refused").In("Origin")
-		}
-	}
-	return nil
-}
-
-func loopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if strings.EqualFold(host, "localhost") {
+// public are the paths that everybody may have: probes, and what says how the API is spoken to.
+func public(path string) bool {
+	switch path {
+	case pathLive, pathReady, "/openapi.json":
 		return true
+	default:
+		return under(path, "/docs")
 	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.Unmap().IsLoopback()
+}
+
+// enter names the caller.
+func (s *Server) enter(c echo.Context) (*auth.Visit, error) {
+	r := c.Request()
+	if public(r.URL.Path) {
+		return &auth.Visit{}, s.cfg.Access.Admit(r)
+	}
+	if c.Path() == pathEvents && r.URL.Query().Has(paramToken) {
+		return s.enterByToken(c)
+	}
+	return s.cfg.Access.Enter(r)
+}
+
+// challenge says how to come in.
+func challenge(c echo.Context) {
+	text := `Bearer realm="pawl"`
+	if len(c.Request().Header.Values("Authorization")) > 0 {
+		text += `, error="invalid_token"`
+	}
+	c.Response().Header().Set(echo.HeaderWWWAuthenticate, text)
+}
+
+// monitoring serves the queues' pages: to whoever oversees the installation, not to its tenants.
+func (s *Server) monitoring(c echo.Context) error {
+	visit := auth.From(c.Request().Context())
+	switch {
+	case !visit.Oversees():
+		return execution.NewAPIError(execution.Forbidden,
+			"the queues are those of all tenants: they are shown to callers of tenant %s", execution.AllTenants)
+	case auth.Unsafe(c.Request()) && visit.Authority.Role != execution.OperateRole:
+		return execution.NewAPIError(execution.Forbidden, "a caller of role %s changes no queue", visit.Authority.Role)
+	}
+	s.cfg.Monitoring.ServeHTTP(c.Response(), c.Request())
+	return nil
 }
 
 // link is the runtime as the request's caller sees it.
 func (s *Server) link(c echo.Context) link.RuntimeLink {
-	authority, _ := c.Get(authorityKey).(execution.Authority) // none has no role and may do nothing
-	return s.cfg.Link.As(authority)
+	return s.cfg.Link.As(auth.From(c.Request().Context()).Authority) // none has no role and may do nothing
 }

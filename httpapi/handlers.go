@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -50,9 +49,12 @@ func (s *Server) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := s.untilDrained(c)
+	ctx, cancel := s.admitted(c)
 	defer cancel()
 	view, err := s.link(c).Wait(ctx, id, version, d)
+	if refused := ended(ctx); err != nil && refused != nil {
+		return refused
+	}
 	if err != nil && s.stopping.Err() != nil {
 		view, err = s.link(c).Execution(c.Request().Context(), id) // no more waiting here: what it is now
 	}
@@ -71,7 +73,7 @@ func (s *Server) events(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	query, err := parameters(c, "after", "limit")
+	query, err := parameters(c, "after", "limit", paramToken)
 	if err != nil {
 		return err
 	}
@@ -137,9 +139,3 @@ func plain(c echo.Context) error {
 	return err
 }
 
-// untilDrained is the request's context, which ends when the server drains too.
-func (s *Server) untilDrained(c echo.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(c.Request().Context())
-	stop := context.AfterFunc(s.stopping, cancel)
-	return ctx, func() { stop(); cancel() }
-}

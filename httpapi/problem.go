@@ -32,6 +32,9 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
+	if problem.Status == http.StatusUnauthorized {
+		challenge(c)
+	}
 	if problem.RetryAfter > 0 {
 		seconds := math.Ceil(problem.RetryAfter.Seconds())
 		c.Response().Header().Set("Retry-After", strconv.FormatInt(int64(seconds), 10))

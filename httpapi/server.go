@@ -30,9 +30,16 @@ type Config struct {
 	Link Runtime // required
 	// Ready asks what the API stands on; an error makes /readyz 503. nil: always ready.
 	Ready func(context.Context) (Readiness, error)
-	// Authenticate names the caller of a request; its errors are *execution.APIError. nil: everybody is the local
-	// operator, and only loopback names and same-origin pages are served.
+	// Access decides who comes in. nil: by Authenticate.
+	Access Access
+	// Authenticate names the caller of a request, where there is no Access; its errors are *execution.APIError. nil:
+	// everybody is the local operator, and only loopback names and pages of the same origin or of Origins are served.
 	Authenticate func(*http.Request) (execution.Authority, error)
+	// Origins are those whose pages may read what is under /v1, exactly as browsers name them, like https://app.example.com;
+	// * stands for all. Cookies are not taken from them.
+	Origins []string
+	// Recheck is how often the credential of a caller with an open stream or wait is looked at again. Default 3s.
+	Recheck time.Duration
 	// Monitoring is served at /monitoring and below, with the path unchanged. nil: not served.
 	Monitoring http.Handler
 	// MaxBody bounds a request's body, in bytes. Default 1 MiB.
@@ -66,6 +73,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"BodyTimeout", &c.BodyTimeout, 30 * time.Second},
 		{"Heartbeat", &c.Heartbeat, 5 * time.Second},
 		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second},
+		{"Recheck", &c.Recheck, 3 * time.Second},
 	}
 	for _, d := range durations {
 		if *d.value == 0 {
@@ -81,7 +89,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	return c, nil
+	return c.withAccess()
 }
 
 // Server is the API as a handler. It sets deadlines of its own for each body and each write, so the http.Server around
@@ -122,15 +130,15 @@ func (s *Server) routes() {
 	e.POST("/v1/executions/:id/cancel", s.cancel)
 	e.POST("/v1/executions/:id/pause", s.pause)
 	e.POST("/v1/executions/:id/resume", s.resume)
+	e.POST("/v1/executions/:id/stream-token", s.streamToken)
 	e.GET("/v1/agents", s.agents)
 	e.GET(pathLive, s.live)
 	e.HEAD(pathLive, s.live)
 	e.GET(pathReady, s.ready)
 	e.HEAD(pathReady, s.ready)
 	if s.cfg.Monitoring != nil {
-		monitoring := echo.WrapHandler(s.cfg.Monitoring)
-		e.Any(pathMonitoring, monitoring)
-		e.Any(pathMonitoring+"/*", monitoring)
+		e.Any(pathMonitoring, s.monitoring)
+		e.Any(pathMonitoring+"/*", s.monitoring)
 	}
 }
 

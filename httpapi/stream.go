@@ -18,7 +18,7 @@ import (
 // happens. It ends after the terminal event, when the client goes, and when the server drains. Whoever has read the log
 // of an ended execution to its end gets 204, which tells a browser not to come back.
 func (s *Server) stream(c echo.Context, id execution.ID, after execution.Sequence) error {
-	ctx, cancel := s.untilDrained(c)
+	ctx, cancel := s.admitted(c)
 	defer cancel()
 	items, err := s.link(c).Follow(ctx, id, after)
 	if err != nil {
