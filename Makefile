@@ -66,8 +66,9 @@ $(BIN)/gofumpt-$(GOFUMPT_VERSION):
 	GOBIN=$(BIN) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
 	mv $(BIN)/gofumpt $@
 
-docs: ## Write the pages that the code generates: docs/configuration.md, docs/agents.schema.json, docs/cases.md
+docs: ## Write the pages that the code generates: docs/configuration.md, docs/cli.md, docs/agents.schema.json, docs/cases.md
 	go test ./internal/config -run Manual -update
+	go test ./cmd/pawl -run Manual -update
 	go test ./agent -run SchemaPage -update
 	go test ./test/cases -update
 

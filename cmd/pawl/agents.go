@@ -20,12 +20,12 @@ they are there. It calls no tool and no model.
 
 Exit codes: 0 all is well, 1 the file has mistakes or a probe failed, 2 wrong usage, 5 the file cannot be read.`
 
-func newAgents(s streams) *cobra.Command {
+func newAgents(s streams, dial dialer) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "agents", Short: "Check agent files", Args: cobra.NoArgs,
+		Use: "agents", Short: "List agents and check their files", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newAgentsCheck(s), newAgentsSchema(s))
+	cmd.AddCommand(newAgentsList(s, dial), newAgentsCheck(s), newAgentsSchema(s))
 	return cmd
 }
 

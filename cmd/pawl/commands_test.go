@@ -64,36 +64,50 @@ func TestSubmit_WatchFollowsAndJSONPrintsTheView(t *testing.T) {
 func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"nonsense":                            "unknown command",
-		"sumbit demo x":                       "Did you mean this?\n\tsubmit",
-		"submit":                              "Usage: pawl submit [flags] AGENT TEXT…\nTry: pawl submit -h",
-		"submit demo":                         "requires at least 2 arg",
-		"submit --nope demo x":                "unknown flag: --nope",
-		"submit --priority top demo x":        "--priority: want high, normal or low",
-		"submit --metadata a demo x":          "--metadata: want NAME=VALUE",
-		"submit --conversation ? a x":         "--conversation: malformed id",
-		"submit --limits a demo x":            "--limits: want NAME=VALUE",
-		"submit --limits a=1 demo x":          `--limits: "a=1" is no limit`,
-		"submit --limits maxTurns=0 a x":      "--limits: maxTurns: want a number above 0",
-		"submit --limits deadline=5 a x":      "--limits: deadline: want a duration",
-		"submit --limits maxCost=-1 a x":      "--limits: maxCost: want an amount",
-		"submit --output-schema /nowhere a x": "--output-schema: open /nowhere",
-		"watch":                               "accepts 1 arg",
-		"list x":                              "unknown command",
-		"list --limit 0":                      "--limit: want a number above 0",
-		"list --metadata a":                   "--metadata: want NAME=VALUE",
-		"list --updated-since yesterday":      "--updated-since: want a duration",
-		"watch 7":                             `"7" is no execution id`,
-		"cancel 7":                            `"7" is no execution id`,
-		"pause 7":                             `"7" is no execution id`,
-		"resume":                              "accepts 1 arg",
-		"resume --limits 1 7":                 "unknown flag: --limits",
-		"input " + string(anID):               "exactly one of TEXT, --field, --content, --decline, --approve,",
-		"input ID x":                          "is no execution id",
-		"input ID --approve --reject":         "is no execution id",
-		"version now":                         "unknown command",
-		"dev now":                             "unknown command",
-		"input --reason r --approve ID":       "is no execution id",
+		"nonsense":                               "unknown command",
+		"sumbit demo x":                          "Did you mean this?\n\tsubmit",
+		"submit":                                 "Usage: pawl submit [flags] AGENT TEXT…\nTry: pawl submit -h",
+		"submit demo":                            "requires at least 2 arg",
+		"submit --nope demo x":                   "unknown flag: --nope",
+		"submit --priority top demo x":           "--priority: want high, normal or low",
+		"submit --metadata a demo x":             "--metadata: want NAME=VALUE",
+		"submit --conversation ? a x":            "--conversation: malformed id",
+		"submit --limits a demo x":               "--limits: want NAME=VALUE",
+		"submit --limits a=1 demo x":             `--limits: "a=1" is no limit`,
+		"submit --limits maxTurns=0 a x":         "--limits: maxTurns: want a number above 0",
+		"submit --limits deadline=5 a x":         "--limits: deadline: want a duration",
+		"submit --limits maxCost=-1 a x":         "--limits: maxCost: want an amount",
+		"submit --output-schema /nowhere a x":    "--output-schema: open /nowhere",
+		"watch":                                  "accepts 1 arg",
+		"list x":                                 "unknown command",
+		"list --limit 0":                         "--limit: want a number above 0",
+		"list --metadata a":                      "--metadata: want NAME=VALUE",
+		"list --updated-since yesterday":         "--updated-since: want a duration",
+		"watch 7":                                `"7" is no execution id`,
+		"cancel 7":                               `"7" is no execution id`,
+		"pause 7":                                `"7" is no execution id`,
+		"resume":                                 "accepts 1 arg",
+		"submit --on-busy wait a x":              "--on-busy: want reject, enqueue, interrupt or rollback",
+		"why":                                    "accepts 1 arg",
+		"fork --step 1":                          "requires at least 1 arg",
+		"fork " + string(anID):                   "--step: name the step",
+		"fork --step x ID":                       "invalid argument",
+		"delete":                                 "requires at least 1 arg",
+		"delete 7":                               `"7" is no execution id`,
+		"delete " + string(anID):                 "repeat it with --yes",
+		"bulk drop":                              "unknown command",
+		"bulk cancel":                            "say which executions are meant",
+		"bulk cancel --state failed":             "repeat it with --yes",
+		"bulk resume --limit -1 --agent a":       "--limit: want a number",
+		"bulk resume --metadata a":               "--metadata: want NAME=VALUE",
+		"messages --from -1 " + string(anID):     "--from: want a number",
+		"checkpoints --limit -1 " + string(anID): "--limit: want a number",
+		"input " + string(anID):                  "exactly one of TEXT, --field, --content, --decline, --approve,",
+		"input ID x":                             "is no execution id",
+		"input ID --approve --reject":            "is no execution id",
+		"version now":                            "unknown command",
+		"dev now":                                "unknown command",
+		"input --reason r --approve ID":          "is no execution id",
 	} {
 		got := typeCommand(t, newFake(execution.View{}), false, nil, strings.Fields(line)...)
 		require.Equal(t, exitUsage, got.code, line)
@@ -106,19 +120,27 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 	t.Parallel()
 	unreachable := execution.NewAPIError(execution.Unavailable, "dial").Because(errors.New("connection refused"))
 	for want, err := range map[string]error{
-		"start it with `pawl dev`":           unreachable,
-		"pawl: the store did not answer\n":   execution.NewAPIError(execution.Unavailable, "the store did not answer"),
-		"pawl: agent: known are: demo\n":     execution.NewAPIError(execution.UnknownAgent, "known are: demo").In("agent"),
-		"pawl: input.text is required\n":     execution.NewAPIError(execution.InvalidRequest, "input.text is required").In("input.text"),
-		"pawl: the execution is completed\n": execution.NewAPIError(execution.ExecutionEnded, "the execution is completed").In("id"),
-		"pawl: runtime internal failure\n":   execution.NewAPIError(execution.Internal, ""),
-		"set PAWL_API_KEY":                   execution.NewAPIError(execution.Unauthenticated, "who"),
+		"start it with `pawl dev`":            unreachable,
+		"pawl: the store did not answer\n":    execution.NewAPIError(execution.Unavailable, "the store did not answer"),
+		"pawl: agent: known are: demo\n":      execution.NewAPIError(execution.UnknownAgent, "known are: demo").In("agent"),
+		"pawl: input.text is required\n":      execution.NewAPIError(execution.InvalidRequest, "input.text is required").In("input.text"),
+		"pawl: the execution is completed\n":  execution.NewAPIError(execution.ExecutionEnded, "the execution is completed").In("id"),
+		"pawl: runtime internal failure\n":    execution.NewAPIError(execution.Internal, ""),
+		"set PAWL_API_KEY":                    execution.NewAPIError(execution.Unauthenticated, "who"),
+		"the role of the key in PAWL_API_KEY": execution.NewAPIError(execution.Forbidden, "needs role operate"),
+		"pawl: too many: try again in 7s\n":   execution.NewAPIError(execution.Overloaded, "too many").After(7 * time.Second),
+		"pawl: too many: try again later\n":   execution.NewAPIError(execution.Overloaded, "too many"),
+		"with --on-busy":                      execution.NewAPIError(execution.ConversationBusy, "busy").In("conversationId"),
+		"needs another --key":                 execution.NewAPIError(execution.Gone, "deleted").In("Idempotency-Key"),
 		"pawl: gone: was the id copied whole, and is http://127.0.0.1:8080 the right": execution.NewAPIError(execution.NotFound, "gone"),
 	} {
 		fake := newFake(execution.View{})
 		fake.err, fake.followErr = err, err
-		for _, line := range []string{"submit demo x", "list", "watch " + string(anID), "cancel " + string(anID), "pause " + string(anID), "resume " + string(anID)} {
-			got := typeCommand(t, fake, false, nil, strings.Fields(line)...)
+		for _, line := range []string{
+			"submit demo x", "list", "show ID", "watch ID", "why ID", "cancel ID", "pause ID", "resume ID", "release ID", "fork --step 3 ID",
+			"bulk cancel --agent demo --yes", "messages ID", "checkpoints ID", "blob ID hash", "agents list",
+		} {
+			got := typeCommand(t, fake, false, nil, strings.Fields(strings.ReplaceAll(line, "ID", string(anID)))...)
 			require.Equal(t, exitNoAnswer, got.code, line)
 			require.Contains(t, got.err, want, line)
 		}
@@ -244,5 +266,7 @@ func TestBlobPrintsATextAsItIs(t *testing.T) {
 		fake.blob = []byte(stored)
 		got := typeCommand(t, fake, false, nil, "blob", string(anID), strings.Repeat("a", 64))
 		require.Equal(t, result{out: want}, got)
+		got = typeCommand(t, fake, false, nil, "blob", "--json", string(anID), strings.Repeat("a", 64))
+		require.Equal(t, result{out: stored}, got)
 	}
 }

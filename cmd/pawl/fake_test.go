@@ -29,6 +29,14 @@ type fakeRemote struct {
 
 	items     chan received
 	followErr error
+
+	calls       []string // of the calls below, with what they were asked
+	why         execution.Why
+	messages    []execution.MessagePage
+	checkpoints []execution.CheckpointPage
+	bulk        []execution.BulkResult
+	deleteErrs  map[execution.ID]error
+	agents      []execution.AgentSummary
 }
 
 func newFake(view execution.View) *fakeRemote {

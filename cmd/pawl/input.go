@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -18,7 +17,7 @@ func newInput(s streams, dial dialer) *cobra.Command {
 		Use: "input [flags] ID [TEXT…]", Short: "Answer an execution that waits",
 		Long: "Answer an execution that waits: with TEXT or the fields of a form, with decisions about calls that need an\n" +
 			"approval, or with the result of a call that the application carries out. Without --request the answer goes\n" +
-			"to whatever it asks now. Calls that are not decided are asked about again.",
+			"to whatever it asks now. Calls that are not decided are asked about again.\n\nWith --json one value: its view.",
 		Example: asTyped(self(), `  pawl input exec_07… "yes"
   pawl input exec_07… --field seats=2 --field "name=Ann Lee"
   pawl input exec_07… --approve
@@ -64,6 +63,7 @@ func (r *reply) flags(cmd *cobra.Command) {
 	flags.BoolVar(&r.failed, "failed", false, "the result is that of a call that failed")
 	flags.StringVar(&r.reason, "reason", "", "why the calls are rejected")
 	flags.StringArrayVar(&r.calls, "call", nil, "the call that is meant; may be repeated (default: all that are asked about)")
+	flags.BoolVar(&r.json, "json", false, "print JSON")
 	flags.StringVar(&r.operation, "operation", "", "name of this answer: sending it again with the same name is harmless")
 }
 
@@ -88,13 +88,8 @@ func answer(ctx context.Context, s streams, api remote, url string, id execution
 	if err != nil {
 		return explain(ctx, url, err)
 	}
-	return say(s.out, fmt.Sprintf("%s is %s", id, view.State))
-}
-
-// say prints a line.
-func say(out io.Writer, line string) error {
-	if _, err := fmt.Fprintln(out, line); err != nil {
-		return fail("%w", err)
+	if r.json {
+		return sayJSON(s.out, view)
 	}
-	return nil
+	return say(s.out, fmt.Sprintf("%s is %s", id, view.State))
 }

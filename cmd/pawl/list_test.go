@@ -80,7 +80,7 @@ func TestList_FollowsThePagesAsFarAsAsked(t *testing.T) {
 func TestList_SinceIsADurationOrAnInstant(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_764_420_000_000)
-	asked := listRequest{limit: 1, since: "90m"}
+	asked := filter{since: "90m"}
 	query, err := asked.query(now)
 	require.NoError(t, err)
 	require.Equal(t, now.Add(-90*time.Minute).UnixMilli(), query.UpdatedSinceMs)

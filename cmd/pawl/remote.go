@@ -21,6 +21,14 @@ type remote interface {
 	Pause(ctx context.Context, id execution.ID) (execution.Steered, error)
 	Resume(ctx context.Context, id execution.ID, request execution.ResumeRequest) (execution.Steered, error)
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
+	Messages(ctx context.Context, id execution.ID, from, limit int) (execution.MessagePage, error)
+	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) (execution.CheckpointPage, error)
+	Why(ctx context.Context, id execution.ID) (execution.Why, error)
+	Fork(ctx context.Context, id execution.ID, key string, request execution.ForkRequest) (execution.Created, error)
+	Release(ctx context.Context, id execution.ID) (execution.Steered, error)
+	Delete(ctx context.Context, id execution.ID) error
+	Bulk(ctx context.Context, request execution.BulkRequest) (execution.BulkResult, error)
+	Agents(ctx context.Context) ([]execution.AgentSummary, error)
 }
 
 // dialer makes the remote that the environment names; url is for messages.
@@ -44,7 +52,15 @@ func explain(ctx context.Context, url string, err error) error {
 	case ctx.Err() != nil:
 		return &exit{code: exitInterrupted}
 	case errors.Is(err, execution.ErrUnauthenticated):
-		return fail("%s: set PAWL_API_KEY", told(err))
+		return fail("%s: set PAWL_API_KEY to a key that the API knows; `%s keys create` makes one", told(err), self())
+	case errors.Is(err, execution.ErrForbidden):
+		return fail("%s: what you may do is up to the role of the key in PAWL_API_KEY", told(err))
+	case errors.Is(err, execution.ErrOverloaded):
+		return fail("%s: try again%s", told(err), whenAgain(err))
+	case errors.Is(err, execution.ErrConversationBusy):
+		return fail("%s: wait for it, or say what is to happen with --on-busy", told(err))
+	case errors.Is(err, execution.ErrIdempotencyKeyReused), errors.Is(err, execution.ErrGone):
+		return fail("%s: what is new needs another --key", told(err))
 	case errors.Is(err, execution.ErrUnavailable) && !answered(err):
 		return fail("no API answers at %s: start it with `%s dev`, or name another one in PAWL_URL", url, self())
 	case errors.Is(err, execution.ErrNotFound):
@@ -52,6 +68,15 @@ func explain(ctx context.Context, url string, err error) error {
 	default:
 		return fail("%s", told(err))
 	}
+}
+
+// whenAgain is when the API takes more, as far as it said so.
+func whenAgain(err error) string {
+	var problem *execution.APIError
+	if errors.As(err, &problem) && problem.RetryAfter > 0 {
+		return " in " + rough(problem.RetryAfter)
+	}
+	return " later"
 }
 
 // told is an error of the API in the words of its answer: the field that was wrong, and what is wrong with it.

@@ -23,6 +23,7 @@ type reply struct {
 	calls           []string // empty: all calls of the interaction
 	request         string   // empty: the open one
 	operation       string   // empty: a new one
+	json            bool     // print the view as JSON
 
 	given func(flag string) bool // the flag is there, empty or not
 }

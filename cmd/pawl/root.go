@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ const (
 	exitSuspended   = 4
 	exitNoAnswer    = 5
 	exitInterrupted = 130
+	exitPipe        = 141 // what a shell says of a program that a closed pipe has ended
 )
 
 // streams are the program's ends to its user.
@@ -70,6 +72,9 @@ func run(ctx context.Context, args []string, s streams, dial dialer) int {
 	if !errors.As(err, &coded) { // cobra's own: an unknown command or flag, a missing argument
 		coded = &exit{code: exitUsage, err: fmt.Errorf("%w\n%s", err, tryHelp(typed))}
 	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitPipe // whoever read has enough
+	}
 	if coded.err != nil {
 		_, _ = fmt.Fprintln(s.err, "pawl: "+coded.err.Error()) // the exit code says it too
 	}
@@ -91,9 +96,13 @@ Start here, the second line in another terminal:
   pawl dev
   pawl submit --watch demo "Oslo"
 
-Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 canceled, 4 suspended, 5 no answer or a refusal, 130 interrupted.
+Exit codes: 0 done, or the execution completed; 1 it failed; 2 wrong usage; 3 canceled; 4 suspended; 5 no answer or a refusal;
+130 interrupted; 141 the reader of a pipe has gone.
 
-The names of the environment that submit, list, watch, input, cancel, pause, resume and blob obey:
+What people read is for people: scripts take --json, which most commands have, one value or one per line. Nothing is colored,
+and nothing is asked where there is no terminal. What can be completed: ` + "`pawl completion -h`" + `.
+
+The names of the environment that the commands obey which talk to an API:
 
 `
 
@@ -101,11 +110,14 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 	root := &cobra.Command{
 		Use: "pawl", Short: "Run AI-agent executions durably", Long: asTyped(self(), rootHelp) + usageOf(&config.Client{}),
 		Version: version.Read().String(), Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: self()},
-		SilenceUsage: true, SilenceErrors: true, CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("pawl {{.Version}}\n")
-	root.AddCommand(newDev(s), newSubmit(s, dial), newList(s, dial), newWatch(s, dial), newInput(s, dial), newCancel(s, dial),
-		newPause(s, dial), newResume(s, dial), newBlob(s, dial), newAgents(s), newBench(s), newBenchWorker(s), newVersion(s))
+	root.AddCommand(newDev(s), newSubmit(s, dial), newList(s, dial), newShow(s, dial), newWatch(s, dial), newWhy(s, dial),
+		newInput(s, dial), newCancel(s, dial), newPause(s, dial), newResume(s, dial), newRelease(s, dial), newFork(s, dial),
+		newDelete(s, dial), newBulk(s, dial), newMessages(s, dial), newCheckpoints(s, dial), newBlob(s, dial),
+		newAgents(s, dial), newBench(s), newBenchWorker(s), newVersion(s))
+	completeArguments(root, dial)
 	return root
 }

@@ -11,32 +11,37 @@ import (
 
 // steering is a command that changes the course of one execution.
 type steering struct {
-	name, short, long string
-	do                func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error)
+	name, short, long, example string
+	do                         func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error)
 	// reached reports whether the command has done its work; else its holder is still to carry it out.
 	reached func(execution.State) bool
 }
 
+// steeredJSON is what steering commands print with --json.
+type steeredJSON struct {
+	Changed bool           `json:"changed"`
+	View    execution.View `json:"view"`
+}
+
 // newSteering is the command line of a steering.
 func newSteering(s streams, dial dialer, what steering) *cobra.Command {
-	return &cobra.Command{
-		Use: what.name + " ID", Short: what.short, Long: what.long, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: what.name + " ID", Short: what.short, Args: cobra.ExactArgs(1), Example: asTyped(self(), what.example),
+		Long: what.long + "\n\nWith --json one value: {changed, view}, where changed is false when there was nothing to do.",
+		RunE: onExecution(dial, func(ctx context.Context, to target, _ []string) error {
+			steered, err := what.do(ctx, to.api, to.id)
 			if err != nil {
-				return err
+				return to.explain(ctx, err)
 			}
-			api, url, err := dial()
-			if err != nil {
-				return err
+			if asJSON {
+				return sayJSON(s.out, steeredJSON{Changed: steered.Changed, View: steered.View})
 			}
-			steered, err := what.do(cmd.Context(), api, id)
-			if err != nil {
-				return explain(cmd.Context(), url, err)
-			}
-			return say(s.out, what.became(id, steered))
-		},
+			return say(s.out, what.became(to.id, steered))
+		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }
 
 // became says in a line what became of the command.
@@ -53,7 +58,7 @@ func (w *steering) became(id execution.ID, steered execution.Steered) string {
 
 func newCancel(s streams, dial dialer) *cobra.Command {
 	return newSteering(s, dial, steering{
-		name: "cancel", short: "Cancel an execution",
+		name: "cancel", example: "  pawl cancel exec_07…", short: "Cancel an execution",
 		long: "Cancel an execution. A request in flight is closed within a second, and no step starts after it.\n" +
 			"An execution that has ended is left as it is.",
 		do: func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error) {
@@ -65,7 +70,7 @@ func newCancel(s streams, dial dialer) *cobra.Command {
 
 func newPause(s streams, dial dialer) *cobra.Command {
 	return newSteering(s, dial, steering{
-		name: "pause", short: "Suspend an execution until it is resumed",
+		name: "pause", example: "  pawl pause exec_07…", short: "Suspend an execution until it is resumed",
 		long: "Suspend an execution until it is resumed. A node in flight ends first; no step starts after it. One that is\n" +
 			"suspended already is left as it is.",
 		do: func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error) {
@@ -75,10 +80,24 @@ func newPause(s streams, dial dialer) *cobra.Command {
 	})
 }
 
+func newRelease(s streams, dial dialer) *cobra.Command {
+	return newSteering(s, dial, steering{
+		name: "release", example: "  pawl why exec_07…\n  pawl release exec_07…",
+		short: "Take an execution from a worker that hangs",
+		long: "Take the claim on an execution from the worker that holds it, and make its step runnable again: for a worker that\n" +
+			"looks alive and hangs. That worker can write nothing from then on; what its step has sent to models and tools\n" +
+			"may be sent again, as after a crash. It needs a key of role operate. See first what `pawl why` says.",
+		do: func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error) {
+			return api.Release(ctx, id)
+		},
+		reached: func(execution.State) bool { return true },
+	})
+}
+
 func newResume(s streams, dial dialer) *cobra.Command {
 	var reason string
 	cmd := newSteering(s, dial, steering{
-		name: "resume", short: "Take a suspended execution back to where it was",
+		name: "resume", example: "  pawl resume exec_07…\n  pawl resume --reason \"the tool is back\" exec_07…", short: "Take a suspended execution back to where it was",
 		long: "Take a suspended execution back to where it was, whatever it was suspended for, with all its attempts. One that\n" +
 			"is not suspended is left as it is.",
 		do: func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error) {

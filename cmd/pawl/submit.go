@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +10,9 @@ import (
 )
 
 type submission struct {
-	watch, json  bool
+	afterwards
 	conversation string
+	onBusy       string
 	key          string
 	priority     string
 	metadata     []string
@@ -24,7 +23,8 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 	var asked submission
 	cmd := &cobra.Command{
 		Use: "submit [flags] AGENT TEXT…", Short: "Submit an execution",
-		Long: "Submit an execution: AGENT is to answer TEXT. Prints its id, or follows it with --watch.",
+		Long: "Submit an execution: AGENT is to answer TEXT. Prints its id, or follows it with --watch.\n\n" +
+			"With --json one value: its view; or with --watch one event per line.",
 		Example: asTyped(self(), `  pawl submit --watch demo "Oslo, please"
   pawl submit --key order-7 --metadata order=7 demo "Oslo, please"`),
 		Args: cobra.MinimumNArgs(2),
@@ -41,9 +41,10 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&asked.watch, "watch", "w", false, "follow the execution to its end")
-	flags.BoolVar(&asked.json, "json", false, "print JSON: the view, or with --watch one event per line")
+	asked.declare(cmd)
 	flags.StringVar(&asked.conversation, "conversation", "", "the conversation to go on with, or its new name")
+	flags.StringVar(&asked.onBusy, "on-busy", "", "when another execution of the conversation is active: reject (the default), enqueue\n"+
+		"behind it, interrupt it and go on with what it said, or rollback to before it")
 	flags.StringVar(&asked.key, "key", "", "idempotency key: submitting again with it gives the same execution")
 	flags.StringVar(&asked.priority, "priority", "", "high, normal or low (default normal)")
 	asked.overrides.declare(cmd)
@@ -55,26 +56,26 @@ func (a *submission) request(args []string) (execution.CreateRequest, error) {
 	request := execution.CreateRequest{
 		Agent: args[0], Input: execution.Input{Type: execution.UserMessage, Text: strings.Join(args[1:], " ")},
 		ConversationID: execution.ConversationID(a.conversation), Priority: execution.Priority(a.priority),
+		OnBusy: execution.OnBusy(a.onBusy),
 	}
 	if a.conversation != "" {
 		if _, err := execution.ParseConversationID(a.conversation); err != nil {
 			return request, wrongUsage("--conversation: %w", err)
 		}
 	}
+	switch a.onBusy {
+	case "", "reject", "enqueue", "interrupt", "rollback":
+	default:
+		return request, wrongUsage("--on-busy: want reject, enqueue, interrupt or rollback, have %q", a.onBusy)
+	}
 	switch request.Priority {
 	case "", execution.High, execution.Normal, execution.Low:
 	default:
 		return request, wrongUsage("--priority: want high, normal or low, have %q", a.priority)
 	}
-	for _, pair := range a.metadata {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return request, wrongUsage("--metadata: want NAME=VALUE, have %q", pair)
-		}
-		if request.Metadata == nil {
-			request.Metadata = make(map[string]string)
-		}
-		request.Metadata[name] = value
+	var err error
+	if request.Metadata, err = pairs(a.metadata); err != nil {
+		return request, err
 	}
 	return request, a.overrides.apply(&request)
 }
@@ -84,21 +85,5 @@ func submit(ctx context.Context, s streams, api remote, url string, asked submis
 	if err != nil {
 		return explain(ctx, url, err)
 	}
-	if asked.watch {
-		return watch(ctx, s, api, url, created.View.ID, asked.json)
-	}
-	if asked.json {
-		line, err := json.Marshal(created.View)
-		if err != nil {
-			return fail("print the view: %w", err)
-		}
-		return say(s.out, string(line))
-	}
-	if err := say(s.out, string(created.View.ID)); err != nil {
-		return err
-	}
-	if s.outTerminal {
-		return say(s.err, fmt.Sprintf("Follow it with: %s watch %s", self(), created.View.ID))
-	}
-	return nil
+	return asked.tell(ctx, s, api, url, created)
 }
