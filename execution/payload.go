@@ -21,8 +21,11 @@ const (
 	TypeExecutionCanceled   EventType = "execution_canceled"
 )
 
-// WarningReclaimed is the code of the warning a reclaim writes.
-const WarningReclaimed = "reclaimed"
+// The codes of the warnings that say why a step begins again.
+const (
+	WarningReclaimed = "reclaimed" // the claim of its holder ran out
+	WarningReleased  = "released"  // an operator took the claim from its holder
+)
 
 type (
 	// ExecutionQueued is the first event of every execution.

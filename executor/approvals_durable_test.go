@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
 )
 
 // asksFirst is an execution that waits for the approval of a payment, with the tool that pays.
@@ -43,7 +44,7 @@ func TestExpiryOfAnApproval(t *testing.T) {
 		execution.ExpireSuspend: func(t *testing.T, w *world) {
 			t.Helper()
 			require.Equal(t, execution.Suspended, w.drive().State)
-			change, err := w.store.Resume(t.Context(), w.id)
+			change, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})
 			require.NoError(t, err)
 			require.Equal(t, execution.WaitingForInput, change.Execution.State, "it is asked still, without an end")
 			w.answer(decide("", execution.Decision{CallID: "call_0_0", Decision: execution.Approve}))
@@ -84,7 +85,7 @@ func TestPauseWhileAnApprovalIsOpenKeepsIt(t *testing.T) {
 		_, err := w.store.Pause(t.Context(), w.id)
 		require.NoError(t, err)
 		require.Equal(t, execution.Suspended, w.drive().State)
-		_, err = w.store.Resume(t.Context(), w.id)
+		_, err = w.store.Resume(t.Context(), w.id, journal.Resumption{})
 		require.NoError(t, err)
 		require.Equal(t, open, w.row().PendingInteraction.RequestID)
 		w.answer(decide("", execution.Decision{

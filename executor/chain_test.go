@@ -167,7 +167,7 @@ func TestHookSuspendsAChain(t *testing.T) {
 		require.Equal(t, execution.Suspended, w.drive().State)
 		require.Equal(t, string(PrepareModelRequest), w.row().Node)
 		require.Equal(t, 3, c.n["commit"], "to the request, to the batch, and the batch's end with the boundary behind it")
-		change, err := w.store.Resume(t.Context(), w.id)
+		change, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})
 		require.NoError(t, err)
 		require.NoError(t, w.queue.Enqueue(t.Context(), change.Tasks...))
 		require.Equal(t, execution.Completed, w.drive().State)

@@ -188,7 +188,7 @@ func TestCaseJ1_TransientErrorsAreTriedFiveTimesThenSuspend(t *testing.T) {
 		require.Equal(t, 4, retries)
 
 		kit.Model = script(text("at last"))
-		change, err := w.store.Resume(t.Context(), w.id)
+		change, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})
 		require.NoError(t, err)
 		require.NoError(t, w.queue.Enqueue(t.Context(), change.Tasks...))
 		w.durable = w.worker(kit, nil)
@@ -245,7 +245,7 @@ func TestUnknownDefinitionSuspends(t *testing.T) {
 				require.NotEmpty(t, row.Suspension.Detail)
 
 				w.durable = w.worker(&local.Kit{Model: script(text("hi"))}, nil)
-				resumed, err := w.store.Resume(t.Context(), w.id)
+				resumed, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})
 				require.NoError(t, err)
 				require.NoError(t, w.queue.Enqueue(t.Context(), resumed.Tasks...))
 				require.Equal(t, execution.Completed, w.drive().State)
@@ -290,7 +290,7 @@ func TestHookSuspendsBehindTheBoundary(t *testing.T) {
 				require.Equal(t, execution.Suspended, row.State)
 				require.Equal(t, execution.Suspension{Reason: execution.ReasonPolicy, Detail: "review"}, *row.Suspension)
 				require.Equal(t, string(node), row.Node)
-				resumed, err := w.store.Resume(t.Context(), w.id)
+				resumed, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})
 				require.NoError(t, err)
 				require.NoError(t, w.queue.Enqueue(t.Context(), resumed.Tasks...))
 				if node != ValidateOutput {

@@ -147,7 +147,7 @@ func TestCaseB10_RoundsOfFallbackAreTheAttempts(t *testing.T) {
 				require.Equal(t, execution.Suspended, row.State)
 				require.Equal(t, execution.ReasonRetriesExhausted, row.Suspension.Reason)
 				require.Equal(t, slices.Repeat(names, maxAttempts), p.asked)
-				change, err := w.store.Resume(t.Context(), w.id)
+				change, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})
 				require.NoError(t, err)
 				require.NoError(t, w.queue.Enqueue(t.Context(), change.Tasks...))
 			}

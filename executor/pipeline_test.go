@@ -131,7 +131,7 @@ func TestTaskOfARefusedCommitIsHarmless(t *testing.T) {
 			require.NoError(t, w.durable.Run(t.Context(), task))
 		}
 		require.Equal(t, execution.Suspended, w.row().State)
-		change, err := w.store.Resume(t.Context(), w.id)
+		change, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})
 		require.NoError(t, err)
 		require.NoError(t, w.queue.Enqueue(t.Context(), change.Tasks...))
 		require.Equal(t, execution.Completed, w.drive().State)

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"time"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -11,9 +12,9 @@ import (
 type Commands interface {
 	// Reserve stores a new execution, checkpoint 0, execution_queued and its due entry in one write. With an
 	// idempotency key that the caller used before, it returns the existing row, or ErrKeyReused when the fingerprint
-	// differs. Without onBusy "enqueue" a busy conversation is ErrConversationBusy; a full waiting line is ErrLimit. It
-	// returns ErrOverloaded when the store is short of memory, ErrConflict when the conversation belongs to another
-	// caller's tenant.
+	// differs, or ErrGone when that row was deleted. Without onBusy "enqueue" a busy conversation is ErrConversationBusy; a
+	// full waiting line is ErrLimit. It returns ErrOverloaded when the store is short of memory, ErrConflict when the
+	// conversation belongs to another caller's tenant.
 	Reserve(ctx context.Context, execution NewExecution) (Reservation, error)
 
 	// CommitInteractionInput answers the open interaction. A receipt for the operation id comes first, even on a
@@ -30,9 +31,19 @@ type Commands interface {
 	// already: nothing changes. Other states than queued, running and waiting_for_input are ErrState.
 	Pause(ctx context.Context, id execution.ID) (Change, error)
 
-	// Resume takes a suspended execution back to where it was and clears attempts and reclaims. Other open states:
-	// nothing changes. Terminal and finalizing are ErrState.
-	Resume(ctx context.Context, id execution.ID) (Change, error)
+	// Resume takes a suspended execution back to where it was, clears attempts and reclaims, and stores what the resumption
+	// changes. Other open states: nothing changes. Terminal and finalizing are ErrState.
+	Resume(ctx context.Context, id execution.ID, resumption Resumption) (Change, error)
+
+	// TakeBack takes the claim from its holder, whether it still lasts or ran out: the fence is raised, the holder is told,
+	// the step is runnable again, and a warning says so. No reclaim is counted. A recorded cancel ends the row, a recorded
+	// pause suspends it. Without a claim, and in other open states, nothing changes. Terminal is ErrState.
+	TakeBack(ctx context.Context, id execution.ID) (Change, error)
+
+	// Delete deletes an execution that has ended, with all that only it needs; its idempotency key answers ErrGone until the
+	// row would have been purged. An open execution is ErrState, one whose delegation is not cleaned up ErrCleanupOpen.
+	// Repeated, it is ErrNotFound.
+	Delete(ctx context.Context, id execution.ID) error
 
 	// CompleteDelegationCleanup marks the delegation revoked. It is accepted in finalizing (which it ends when nothing
 	// else is open) and in terminal states, for the same lease; already complete changes nothing. Else ErrConflict.
@@ -47,6 +58,12 @@ type InteractionInput struct {
 	OperationID execution.OperationID
 	RequestID   execution.RequestID
 	Response    string
+}
+
+// Resumption is what a resume changes. The zero value changes nothing.
+type Resumption struct {
+	Overrides []byte        // in place of those on the row; empty: unchanged
+	Deadline  time.Duration // from the start of the execution, in place of the row's; 0: unchanged
 }
 
 // Change is the answer of a command. Pending says that a holder has still to carry it out.

@@ -9,7 +9,8 @@ import (
 type Config struct {
 	// HandoffGrace is how long after a step became runnable its task must be standing. Default 5s.
 	HandoffGrace time.Duration
-	// Retention is how long a terminal execution is kept, and how long a suspended one may stay. Default 168h.
+	// Retention is how long a terminal execution is kept unless it says otherwise, and how long a suspended one may stay at
+	// least: longer when it is kept for longer. Default 168h.
 	Retention time.Duration
 	// CleanupTimeout bounds the state finalizing. Default 30s.
 	CleanupTimeout time.Duration

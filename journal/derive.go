@@ -114,6 +114,11 @@ func ReclaimedWarning() execution.Payload {
 	return execution.Warning{Code: execution.WarningReclaimed, Message: "an earlier claim of this step ran out"}
 }
 
+// ReleasedWarning is the event of a claim that an operator took back.
+func ReleasedWarning() execution.Payload {
+	return execution.Warning{Code: execution.WarningReleased, Message: "an operator took the claim from its holder"}
+}
+
 // CleanupWarning is the event of a clean-up that ran out of time.
 func CleanupWarning() execution.Payload {
 	return execution.Warning{Code: WarningCleanupOpen, Message: "the execution ended before its clean-up did"}

@@ -23,6 +23,10 @@ var (
 	ErrConversationBusy = fmt.Errorf("%w: the conversation has an active execution", ErrConflict)
 	// ErrKeyReused: the idempotency key belongs to another request. It is a conflict.
 	ErrKeyReused = fmt.Errorf("%w: the idempotency key was used for another request", ErrConflict)
+	// ErrGone: the execution that the idempotency key named was deleted. It is a conflict.
+	ErrGone = fmt.Errorf("%w: the idempotency key's execution was deleted", ErrConflict)
+	// ErrCleanupOpen: the execution's delegation is not cleaned up yet. It is a conflict.
+	ErrCleanupOpen = fmt.Errorf("%w: the delegation is not cleaned up", ErrConflict)
 	// ErrInteractionClosed: the interaction is not open, or was answered otherwise. It is a conflict.
 	ErrInteractionClosed = fmt.Errorf("%w: the interaction is closed", ErrConflict)
 	// ErrLimit: a bound of the store would be passed (events of one execution, waiting executions of one conversation).

@@ -140,6 +140,7 @@ type NewExecution struct {
 	Overrides      []byte        // what holds for this execution in place of its definition, opaque; empty: nothing
 	Queue          string        // base queue; empty: the priority's own
 	Deadline       time.Duration // from the start; 0: none
+	Retention      time.Duration // how long it is kept after its end; 0: the store's
 	Checkpoint     []byte        // checkpoint 0, boundary run_start
 	Node           string        // the name of that boundary
 	Messages       [][]byte      // the user's message, appended to the conversation when the execution's turn comes

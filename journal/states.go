@@ -30,6 +30,10 @@ const (
 	MovePause               Move = "pause"
 	MovePauseRequest        Move = "pause_request"
 	MoveResume              Move = "resume" // to queued, running or waiting_for_input: where it was
+	MoveTakeBack            Move = "take_back"
+	MoveTakeBackCanceled    Move = "take_back_canceled" // a recorded cancel ends the row with it
+	MoveTakeBackPaused      Move = "take_back_paused"   // a recorded pause suspends it
+	MoveDelete              Move = "delete"
 	MoveRequeue             Move = "requeue"
 	MoveExpireReject        Move = "expire_reject"
 	MoveExpireFail          Move = "expire_fail"
@@ -87,6 +91,10 @@ func StateTable() []Rule {
 		{MovePause, S{q, r, w}, S{s}},
 		{MovePauseRequest, S{r}, S{r}},
 		{MoveResume, S{s}, S{q, r, w}},
+		{MoveTakeBack, S{r}, S{r}},
+		{MoveTakeBackCanceled, S{r}, S{k}},
+		{MoveTakeBackPaused, S{r}, S{s}},
+		{MoveDelete, S{c, x, k}, S{Gone}},
 		{MoveRequeue, S{q, r}, S{q, r}},
 		{MoveExpireReject, S{w}, S{r}},
 		{MoveExpireFail, S{r, w, s}, S{x}},

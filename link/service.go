@@ -18,7 +18,9 @@ type Journal interface {
 	CommitInteractionInput(ctx context.Context, id execution.ID, input journal.InteractionInput) (journal.Mutation, error)
 	Cancel(ctx context.Context, id execution.ID) (journal.Change, error)
 	Pause(ctx context.Context, id execution.ID) (journal.Change, error)
-	Resume(ctx context.Context, id execution.ID) (journal.Change, error)
+	Resume(ctx context.Context, id execution.ID, resumption journal.Resumption) (journal.Change, error)
+	TakeBack(ctx context.Context, id execution.ID) (journal.Change, error)
+	Delete(ctx context.Context, id execution.ID) error
 	OpenExecutions(ctx context.Context) (int64, error)
 	Get(ctx context.Context, id execution.ID) (journal.Execution, error)
 	List(ctx context.Context, listing journal.Listing) (journal.ListPage, error)

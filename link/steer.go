@@ -30,7 +30,9 @@ func (l *session) Resume(
 	if !utf8.ValidString(request.Reason) {
 		return execution.Steered{}, invalid("reason", "must be valid UTF-8")
 	}
-	steered, err := l.command(ctx, "resume", id, l.service.cfg.Journal.Resume)
+	steered, err := l.command(ctx, "resume", id, func(ctx context.Context, id execution.ID) (journal.Change, error) {
+		return l.service.cfg.Journal.Resume(ctx, id, journal.Resumption{})
+	})
 	if err == nil && steered.Changed && request.Reason != "" {
 		l.service.cfg.Logger.InfoContext(ctx, "resumed", "execution", id,
 			"tenant", l.authority.Caller.Tenant, "subject", l.authority.Caller.Subject, "reason", request.Reason)

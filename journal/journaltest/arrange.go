@@ -140,7 +140,7 @@ func (a *actor) pause() journal.Change {
 
 func (a *actor) resume() journal.Change {
 	a.b.t.Helper()
-	change, err := a.b.Store.Resume(a.b.ctx(), a.id)
+	change, err := a.b.Store.Resume(a.b.ctx(), a.id, journal.Resumption{})
 	require.NoError(a.b.t, err)
 	a.tasks = change.Tasks
 	return change

@@ -104,8 +104,18 @@ func commandCalls() map[string]call {
 			return change.Execution, err
 		}},
 		"Resume": {in(execution.Suspended), func(a *actor, _ journal.Hold) (any, error) {
-			change, err := a.b.Store.Resume(a.b.ctx(), a.id)
+			change, err := a.b.Store.Resume(a.b.ctx(), a.id, journal.Resumption{})
 			return change.Execution, err
+		}},
+		"TakeBack": {func(b *bench) *actor { return b.planned() }, func(a *actor, _ journal.Hold) (any, error) {
+			change, err := a.b.Store.TakeBack(a.b.ctx(), a.id)
+			return struct {
+				Row   journal.Execution
+				Tasks []execution.Task
+			}{change.Execution, change.Tasks}, err
+		}},
+		"Delete": {in(execution.Completed), func(a *actor, _ journal.Hold) (any, error) {
+			return nil, a.b.Store.Delete(a.b.ctx(), a.id)
 		}},
 		"CompleteDelegationCleanup": {in(execution.Finalizing), func(a *actor, _ journal.Hold) (any, error) {
 			return a.b.Store.CompleteDelegationCleanup(a.b.ctx(), a.id, theLease)

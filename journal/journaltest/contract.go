@@ -265,7 +265,7 @@ func recoverableOrder(t *testing.T, b *bench) {
 
 func refusals(t *testing.T, b *bench) {
 	a := b.reserve()
-	_, err := b.Store.Resume(b.ctx(), testID(thePartition, 4242))
+	_, err := b.Store.Resume(b.ctx(), testID(thePartition, 4242), journal.Resumption{})
 	require.ErrorIs(t, err, journal.ErrNotFound)
 	require.NotErrorIs(t, err, journal.ErrConflict)
 	require.Contains(t, err.Error(), string(testID(thePartition, 4242)), "the error names the execution")

@@ -105,7 +105,7 @@ func (d *differential) sensible(r *run) []func(*run) {
 	case row.State == execution.Finalizing:
 		return []func(*run){d.cleanup, d.reap, d.numbered, d.numbered}
 	case row.State.Terminal() || row.State == journal.Gone:
-		return []func(*run){d.reap, d.read, func(*run) { d.reserve() }}
+		return []func(*run){d.reap, d.read, d.steer, func(*run) { d.reserve() }}
 	case row.Claim == nil || row.Claim.ExpiresAtMs <= d.clock.Ms():
 		return []func(*run){d.claim, d.claim, d.claim, d.reap, d.commit}
 	default:
@@ -141,7 +141,8 @@ func refusalText(t tester, err error) string {
 	var kinds []string
 	for _, sentinel := range []error{
 		journal.ErrNotFound, journal.ErrFenced, journal.ErrConflict, journal.ErrState, journal.ErrConversationBusy,
-		journal.ErrKeyReused, journal.ErrInteractionClosed, journal.ErrLimit, journal.ErrOverloaded, journal.ErrUnavailable,
+		journal.ErrKeyReused, journal.ErrGone, journal.ErrCleanupOpen, journal.ErrInteractionClosed, journal.ErrLimit,
+		journal.ErrOverloaded, journal.ErrUnavailable,
 	} {
 		if errors.Is(err, sentinel) {
 			kinds = append(kinds, sentinel.Error())

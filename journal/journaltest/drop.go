@@ -133,9 +133,21 @@ func (d *dropping) Pause(ctx context.Context, id execution.ID) (journal.Change, 
 	return reply(d, answer, err)
 }
 
-func (d *dropping) Resume(ctx context.Context, id execution.ID) (journal.Change, error) {
-	answer, err := d.Store.Resume(ctx, id)
+func (d *dropping) Resume(
+	ctx context.Context, id execution.ID, resumption journal.Resumption,
+) (journal.Change, error) {
+	answer, err := d.Store.Resume(ctx, id, resumption)
 	return reply(d, answer, err)
+}
+
+func (d *dropping) TakeBack(ctx context.Context, id execution.ID) (journal.Change, error) {
+	answer, err := d.Store.TakeBack(ctx, id)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) Delete(ctx context.Context, id execution.ID) error {
+	_, err := reply(d, struct{}{}, d.Store.Delete(ctx, id))
+	return err
 }
 
 func (d *dropping) Requeue(ctx context.Context, seen journal.Due) (journal.Requeued, error) {

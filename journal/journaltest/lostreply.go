@@ -21,6 +21,8 @@ func lostReply(t *testing.T, open Open) {
 			c, ok = commands[name]
 		}
 		switch _, reaper := recovery[name]; {
+		case name == "Delete":
+			t.Run("of "+name, func(t *testing.T) { t.Parallel(); loseDelete(t, open) })
 		case ok:
 			t.Run("of "+name, func(t *testing.T) { t.Parallel(); loseReply(t, open, c) })
 		case reaper:
@@ -64,6 +66,17 @@ func loseReply(t *testing.T, open Open, c call) {
 		require.NoError(t, err)
 		require.Equal(t, text(t, twin, want), text(t, a, got), "the repeat answers as before")
 	})
+}
+
+// loseDelete repeats a delete: what it was to delete is not there any more.
+func loseDelete(t *testing.T, open Open) {
+	t.Helper()
+	b := newBench(t, open, nil)
+	a := b.arrange(execution.Completed)
+	b.drop()
+	require.ErrorIs(t, b.Store.Delete(b.ctx(), a.id), journal.ErrUnavailable)
+	require.Equal(t, journal.Gone, a.state())
+	b.unchanged(func() { require.ErrorIs(t, b.Store.Delete(b.ctx(), a.id), journal.ErrNotFound) })
 }
 
 // text is an answer without what says that it is a repeat, or when the claim was answered.

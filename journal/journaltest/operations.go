@@ -43,7 +43,10 @@ func (d *differential) reserve() {
 	n := d.number()
 	r := &run{id: testID(thePartition, n), conv: testConversation(thePartition, 1+d.below(3, "conversation"))}
 	request := execution.CreateRequest{
-		Agent: "demo", OnBusy: one(d, "busy", execution.BusyEnqueue, execution.BusyEnqueue, execution.BusyReject),
+		Agent: "demo", OnBusy: one(
+			d, "busy", execution.BusyEnqueue, execution.BusyEnqueue, execution.BusyReject, execution.BusyInterrupt,
+			execution.BusyInterrupt, execution.BusyRollback, execution.BusyRollback,
+		),
 		Priority: one(d, "priority", execution.Priority(""), execution.High),
 	}
 	if d.rarely(5, "scheduled") {
@@ -52,11 +55,15 @@ func (d *differential) reserve() {
 	r.submitted = journal.NewExecution{
 		ID: r.id, ConversationID: r.conv, Caller: caller(), Request: request, Fingerprint: one(d, "print", "f", "f", "g"),
 		IdempotencyKey: one(d, "key", "", "", "k1", "k2"), Queue: one(d, "queue", "", "", "own"),
-		Deadline: one(d, "deadline", 0, 0, time.Minute), Checkpoint: fmt.Append(nil, "c", n), Node: "run_start",
+		Deadline: one(d, "deadline", 0, 0, time.Minute), Retention: one(d, "kept", 0, 0, time.Minute, time.Hour),
+		Checkpoint: fmt.Append(nil, "c", n), Node: "run_start",
 		Messages: [][]byte{fmt.Append(nil, "m", n)},
 	}
 	if d.rarely(10, "tenant") {
 		r.submitted.Caller.Tenant = "another"
+	}
+	if len(d.runs) > 0 && d.rarely(4, "fork") {
+		d.fork(r, n)
 	}
 	if d.rarely(4, "overrides") {
 		r.submitted.Overrides = fmt.Append(nil, "o", n)
@@ -65,6 +72,32 @@ func (d *differential) reserve() {
 	if err == nil && answer.(journal.Reservation).Created {
 		d.runs = append(d.runs, r)
 	}
+}
+
+// fork makes the submission a fork, mostly of as much as there is.
+func (d *differential) fork(r *run, n int) {
+	source := d.row(d.pick())
+	fork := journal.Fork{
+		From:   execution.Origin{ExecutionID: source.ID, Step: source.Step},
+		Length: d.below(max(source.HistoryEnd, 1)+1, "length"), Whole: d.rarely(3, "whole"), Own: d.rarely(3, "own"),
+		ReadsHistory: d.rarely(2, "reads"),
+	}
+	r.submitted.Fork, r.submitted.Node = &fork, d.node("run_start")
+	if !d.rarely(8, "conversation that is there") {
+		r.conv = testConversation(thePartition, 10+n)
+	}
+	if d.rarely(2, "silent") {
+		r.submitted.Messages = nil
+	}
+	r.submitted.ConversationID = r.conv
+}
+
+// node is mostly the given one.
+func (d *differential) node(name string) string {
+	if d.rarely(3, "calls") {
+		return one(d, "node", "model_response", "tool_call", "tool_return")
+	}
+	return name
 }
 
 // claim claims mostly the step at which the execution stands.
@@ -125,7 +158,7 @@ func (d *differential) row(r *run) journal.Execution {
 func (d *differential) commit(r *run) {
 	row := d.row(r)
 	q := journal.Commit{
-		Hold: d.hold(r), Step: row.Step, Node: fmt.Sprint("node", row.Step+1), Checkpoint: fmt.Append(nil, "c", d.number()),
+		Hold: d.hold(r), Step: row.Step, Node: d.node(fmt.Sprint("node", row.Step+1)), Checkpoint: fmt.Append(nil, "c", d.number()),
 		Usage: execution.Usage{Requests: int64(d.count)}, ReadsHistory: d.rarely(2, "history"), Then: d.then(),
 		Events: d.events(),
 	}
@@ -156,6 +189,10 @@ func (d *differential) commit(r *run) {
 func (d *differential) boundary() (b journal.Boundary) {
 	for range d.below(3, "messages") {
 		b.Messages = append(b.Messages, fmt.Append(nil, "said", d.number()))
+	}
+	if d.rarely(4, "asks") {
+		b.Messages = append(b.Messages, fmt.Appendf(nil,
+			`{"role":"assistant","toolCalls":[{"callId":"call_0_0","name":"n%d"},{"callId":"call_0_1","name":"x"}]}`, d.number()))
 	}
 	for _, call := range calls() {
 		if d.rarely(3, "planned") {
@@ -226,8 +263,10 @@ func (d *differential) record(r *run) {
 		}
 	}
 	if q.State == journal.Done {
-		for range q.Calls {
-			q.Receipts = append(q.Receipts, fmt.Append(nil, "r", d.number()))
+		for _, call := range q.Calls {
+			q.Receipts = append(q.Receipts, one(d, "receipt",
+				fmt.Append(nil, "r", d.number()),
+				fmt.Appendf(nil, `{"v":1,"result":{"callId":%q,"name":"x","content":%d}}`, call, d.number())))
 		}
 	}
 	if d.rarely(3, "usage") {

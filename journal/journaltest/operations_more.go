@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -67,17 +68,29 @@ func (d *differential) input(r *run) {
 
 // steer draws a command of an operator.
 func (d *differential) steer(r *run) {
+	resumption := d.resumption()
 	op := one(
 		d, "command",
 		operation{"cancel", func(s journal.Store) (any, error) { return s.Cancel(bounded(d.t), r.id) }},
 		operation{"pause", func(s journal.Store) (any, error) { return s.Pause(bounded(d.t), r.id) }},
 		operation{"pause", func(s journal.Store) (any, error) { return s.Pause(bounded(d.t), r.id) }},
-		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id) }},
-		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id) }},
-		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id) }},
+		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id, resumption) }},
+		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id, resumption) }},
+		operation{"resume", func(s journal.Store) (any, error) { return s.Resume(bounded(d.t), r.id, resumption) }},
+		operation{"take back", func(s journal.Store) (any, error) { return s.TakeBack(bounded(d.t), r.id) }},
+		operation{"delete", func(s journal.Store) (any, error) { return nil, s.Delete(bounded(d.t), r.id) }},
 		operation{"requests", func(s journal.Store) (any, error) { return s.Requests(bounded(d.t), r.holds) }},
 	)
 	d.do(op.name, op.call)
+}
+
+// resumption draws what a resume changes, mostly nothing.
+func (d *differential) resumption() (r journal.Resumption) {
+	if d.rarely(3, "resumption") {
+		r.Overrides = fmt.Append(nil, "o", d.number())
+		r.Deadline = one(d, "deadline again", 0, time.Minute, time.Hour)
+	}
+	return r
 }
 
 func (d *differential) cleanup(r *run) {

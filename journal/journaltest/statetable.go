@@ -224,6 +224,10 @@ func commandDrivers() map[journal.Move]driver {
 		journal.MovePause:              command("Pause"),
 		journal.MovePauseRequest:       request("Pause"),
 		journal.MoveResume:             command("Resume"),
+		journal.MoveTakeBack:           request("TakeBack"),
+		journal.MoveTakeBackCanceled:   {prepare: func(a *actor) { a.claim().cancel() }, try: commandCases()["TakeBack"].do},
+		journal.MoveTakeBackPaused:     {prepare: func(a *actor) { a.claim().pause() }, try: commandCases()["TakeBack"].do},
+		journal.MoveDelete:             command("Delete"),
 		journal.MoveCompleteDelegation: complete,
 	}
 }

@@ -27,6 +27,16 @@ func supersede() map[string]func(a *actor) {
 			require.ErrorAs(a.b.t, a.tryClaim(func(q *journal.ClaimRequest) { q.MaxReclaims = 1 }), &refused)
 			require.Equal(a.b.t, journal.ClaimQuarantine, refused.Reason)
 		},
+		"an operator took the claim back": func(a *actor) {
+			change, err := a.b.Store.TakeBack(a.b.ctx(), a.id)
+			require.NoError(a.b.t, err)
+			require.True(a.b.t, change.Changed)
+		},
+		"an operator took the claim back, and another worker claimed": func(a *actor) {
+			_, err := a.b.Store.TakeBack(a.b.ctx(), a.id)
+			require.NoError(a.b.t, err)
+			a.claim()
+		},
 		"it released the claim":  func(a *actor) { a.release() },
 		"it committed the step":  func(a *actor) { a.commit(goOn()) },
 		"it ended the execution": func(a *actor) { a.commit(completeWith("done")) },

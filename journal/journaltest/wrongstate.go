@@ -72,7 +72,7 @@ func commandCases() map[string]commandCase {
 			},
 		},
 		"Resume": {
-			func(a *actor) error { _, err := a.b.Store.Resume(a.b.ctx(), a.id); return err },
+			func(a *actor) error { _, err := a.b.Store.Resume(a.b.ctx(), a.id, journal.Resumption{}); return err },
 			func(s execution.State) effect {
 				switch {
 				case s == execution.Finalizing || s.Terminal():
@@ -81,6 +81,24 @@ func commandCases() map[string]commandCase {
 					return nothing()
 				}
 				return changes()
+			},
+		},
+		"TakeBack": {
+			func(a *actor) error { _, err := a.b.Store.TakeBack(a.b.ctx(), a.id); return err },
+			func(s execution.State) effect {
+				if s.Terminal() {
+					return refuses(journal.ErrState)
+				}
+				return nothing() // nobody holds what was arranged
+			},
+		},
+		"Delete": {
+			func(a *actor) error { return a.b.Store.Delete(a.b.ctx(), a.id) },
+			func(s execution.State) effect {
+				if s.Terminal() {
+					return changes()
+				}
+				return refuses(journal.ErrState)
 			},
 		},
 		"CompleteDelegationCleanup": {func(a *actor) error {

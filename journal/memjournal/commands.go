@@ -136,7 +136,9 @@ func (s *Store) Pause(ctx context.Context, id execution.ID) (journal.Change, err
 }
 
 // Resume implements journal.Commands.
-func (s *Store) Resume(ctx context.Context, id execution.ID) (journal.Change, error) {
+func (s *Store) Resume(
+	ctx context.Context, id execution.ID, resumption journal.Resumption,
+) (journal.Change, error) {
 	return s.command(ctx, "resume", id, func(r *row, now int64) (journal.Change, error) {
 		if r.State.Terminal() || r.State == execution.Finalizing {
 			return journal.Change{}, in(r, journal.MoveResume)
@@ -146,6 +148,7 @@ func (s *Store) Resume(ctx context.Context, id execution.ID) (journal.Change, er
 		}
 		r.Suspension = nil
 		r.Attempts, r.Reclaims, r.ReclaimWorkers = 0, 0, nil
+		r.renew(resumption)
 		r.write(now, execution.ExecutionResumed{})
 		return journal.Change{Changed: true, Tasks: s.goBack(r, now)}, nil
 	})

@@ -43,7 +43,7 @@ func (r *row) dump(key string, out map[string]string) {
 	if err != nil {
 		panic(err) // unreachable: the row holds nothing that JSON cannot express
 	}
-	out[key] = fmt.Sprintf("%s %s %v %q %d %t %d %d %d", row, r.fingerprint, r.deadline, r.messages,
+	out[key] = fmt.Sprintf("%s %s %v %v %q %d %t %d %d %d", row, r.fingerprint, r.deadline, r.retention, r.messages,
 		r.counter, r.reclaimed, r.runnableMs, r.restMs, r.cancelMs)
 	for i, event := range r.events {
 		out[fmt.Sprintf("%s:events:%d", key, i+1)] = fmt.Sprintf("%d %s", event.atMs, event.payload)

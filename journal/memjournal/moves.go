@@ -36,7 +36,7 @@ func (s *Store) nextLook(r *row, nowMs int64) int64 {
 	case execution.WaitingForInput:
 		bounds = append(bounds, r.PendingInteraction.ExpiresAtMs, r.DeadlineAtMs)
 	case execution.Suspended:
-		bounds = append(bounds, r.restMs+s.cfg.Retention.Milliseconds(), r.DeadlineAtMs)
+		bounds = append(bounds, s.suspendedUntil(r), r.DeadlineAtMs)
 	case execution.Finalizing:
 		bounds = append(bounds, r.restMs+s.cfg.CleanupTimeout.Milliseconds())
 	case execution.Completed, execution.Failed, execution.Canceled:
@@ -95,7 +95,7 @@ func (s *Store) end(r *row, nowMs int64, end journal.Ending) []execution.Task {
 	r.NotBeforeMs, r.PauseRequested = 0, false
 	r.EndedAtMs = nowMs
 	r.write(nowMs, journal.EndingPayload(end))
-	r.place(indexPurge, nowMs+s.cfg.Retention.Milliseconds())
+	r.place(indexPurge, nowMs+s.kept(r))
 	return s.leave(r, nowMs)
 }
 

@@ -157,7 +157,7 @@ func (s *Store) expire(r *row, nowMs int64) (tasks []execution.Task, acted bool)
 	case r.State == execution.WaitingForInput && r.PendingInteraction.ExpiresAtMs != 0 &&
 		r.PendingInteraction.ExpiresAtMs <= nowMs:
 		return s.expireInteraction(r, nowMs), true
-	case r.State == execution.Suspended && r.restMs+s.cfg.Retention.Milliseconds() <= nowMs:
+	case r.State == execution.Suspended && s.suspendedUntil(r) <= nowMs:
 		tasks = s.end(r, nowMs, failed(journal.SuspensionFailure()))
 	case r.State == execution.Finalizing && r.restMs+s.cfg.CleanupTimeout.Milliseconds() <= nowMs:
 		r.takeAway()
@@ -197,7 +197,11 @@ func (s *Store) Purge(ctx context.Context, d journal.Due) error {
 	}
 	defer unlock()
 	if key := s.keys[d.Member]; key != nil && d.Action == journal.ActKey {
-		if key.lookAtMs == d.AtMs && key.lookAtMs <= now { // its row is there: it goes with the row
+		switch {
+		case key.lookAtMs != d.AtMs || key.lookAtMs > now:
+		case key.gone:
+			delete(s.keys, d.Member)
+		default: // its row is there: it goes with the row
 			key.lookAtMs = now + s.cfg.Retention.Milliseconds()
 		}
 		return nil

@@ -43,6 +43,9 @@ func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 // reserved finds the row that this very submission made before.
 func (s *Store) reserved(n journal.NewExecution) (*row, error) {
 	if entry := s.keys[keyMember(n)]; n.IdempotencyKey != "" && entry != nil {
+		if entry.gone {
+			return nil, journal.ErrGone
+		}
 		r := s.rows[entry.execution]
 		if r.fingerprint != n.Fingerprint {
 			return nil, journal.ErrKeyReused
@@ -111,6 +114,7 @@ func newRow(n journal.NewExecution, nowMs int64) *row {
 		},
 		fingerprint: n.Fingerprint,
 		deadline:    n.Deadline,
+		retention:   n.Retention,
 		messages:    cloneBytes(n.Messages),
 		checkpoints: cloneBytes([][]byte{n.Checkpoint}),
 		ledger:      map[execution.CallID]*journal.LedgerEntry{},

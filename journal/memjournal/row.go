@@ -23,7 +23,8 @@ type row struct {
 
 	fingerprint string
 	deadline    time.Duration
-	messages    [][]byte // its first ones, until its turn comes
+	retention   time.Duration // 0: the store's
+	messages    [][]byte      // its first ones, until its turn comes
 
 	events       []storedEvent
 	checkpoints  [][]byte

@@ -50,6 +50,7 @@ type keyEntry struct {
 	execution execution.ID
 	partition execution.Partition
 	lookAtMs  int64
+	gone      bool // its execution was deleted
 }
 
 // New makes an empty store.

@@ -36,10 +36,15 @@ func (s *Store) Pause(ctx context.Context, id execution.ID) (journal.Change, err
 }
 
 // Resume takes a suspended execution back to where it was. See journal.Commands.
-func (s *Store) Resume(ctx context.Context, id execution.ID) (journal.Change, error) {
+func (s *Store) Resume(
+	ctx context.Context, id execution.ID, resumption journal.Resumption,
+) (journal.Change, error) {
 	var e encoder
 	unchanged := states([]execution.State{execution.Queued, execution.Running, execution.WaitingForInput})
-	args := []any{allowed(journal.MoveResume), unchanged, e.event(execution.ExecutionResumed{})}
+	args := []any{
+		allowed(journal.MoveResume), unchanged, e.event(execution.ExecutionResumed{}), resumption.Overrides,
+		optional(resumption.Deadline.Milliseconds()),
+	}
 	return change("resume", id, newReplyOf(s.run(ctx, s.scripts.resume, id, args...)))
 }
 

@@ -20,6 +20,8 @@ func refusals() map[string]error {
 		"CONFLICT":                    journal.ErrConflict,
 		"CONFLICT conversation_busy":  journal.ErrConversationBusy,
 		"CONFLICT key_reused":         journal.ErrKeyReused,
+		"CONFLICT gone":               journal.ErrGone,
+		"CONFLICT cleanup_open":       journal.ErrCleanupOpen,
 		"CONFLICT interaction_closed": journal.ErrInteractionClosed,
 		"STATE":                       journal.ErrState,
 		"LIMIT":                       journal.ErrLimit,

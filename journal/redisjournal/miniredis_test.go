@@ -52,7 +52,7 @@ func TestTheScriptsRunOnTheEmbeddedServer(t *testing.T) {
 	resumed, err := w.store.Pause(w.ctx(), held.Execution.ID)
 	require.NoError(t, err)
 	require.Equal(t, execution.Suspended, resumed.Execution.State)
-	_, err = w.store.Resume(w.ctx(), held.Execution.ID)
+	_, err = w.store.Resume(w.ctx(), held.Execution.ID, journal.Resumption{})
 	require.NoError(t, err)
 	w.claim(held.Execution.ID, "n2")
 	all := pages(w.ctx(), t, w.store, journal.Listing{Limit: 1000})

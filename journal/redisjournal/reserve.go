@@ -42,9 +42,12 @@ func (s *Store) reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 // between is deleted when the reaper looks at it.
 func (s *Store) reserveApart(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
 	key := s.keys.idempotency(n.Caller, n.IdempotencyKey)
-	held, err := s.rdb.HMGet(ctx, key, "execution", "fingerprint").Result()
+	held, err := s.rdb.HMGet(ctx, key, "execution", "fingerprint", "gone").Result()
 	if err != nil {
 		return journal.Reservation{}, err
+	}
+	if held[2] != nil {
+		return journal.Reservation{}, journal.ErrGone
 	}
 	if held[0] != nil {
 		if held[1] != shortFingerprint(n.Fingerprint) && held[1] != n.Fingerprint {
@@ -128,6 +131,9 @@ func (e *encoder) newRow(n journal.NewExecution) []any {
 	}
 	if priority := n.Request.Priority; priority != "" && priority != execution.Normal {
 		fields = append(fields, "priority", string(priority))
+	}
+	if n.Retention > 0 {
+		fields = append(fields, "retentionMs", n.Retention.Milliseconds())
 	}
 	if len(n.Overrides) > 0 {
 		fields = append(fields, "overrides", n.Overrides)

@@ -4,6 +4,7 @@ package redisjournal
 type scripts struct {
 	reserve, reserveKey, claim, renew, record, commit, release     *script
 	input, cancel, pause, resume, completeDelegation               *script
+	takeBack, delete, markKey                                      *script
 	transition, finish, appendEvent, beginInteraction              *script
 	completeInteraction, attachDelegation                          *script
 	sweep, requeue, postpone, expire, purge, purgeKey, recoverable *script
@@ -16,6 +17,7 @@ func loadScripts(constants []constant) scripts {
 		reserve: load("reserve"), reserveKey: load("reserve_key"), claim: load("claim"), renew: load("renew"),
 		record: load("record"), commit: load("commit"), release: load("release"), input: load("input"),
 		cancel: load("cancel"), pause: load("pause"), resume: load("resume"),
+		takeBack: load("take_back"), delete: load("delete"), markKey: load("mark_key"),
 		completeDelegation: load("complete_delegation_cleanup"), transition: load("transition"), finish: load("finish"),
 		appendEvent: load("append_event"), beginInteraction: load("begin_interaction"),
 		completeInteraction: load("complete_interaction"), attachDelegation: load("attach_delegation"),

@@ -37,7 +37,7 @@ elseif row.state == 'waiting_for_input' and passed(number(row.interactionExpires
     event(x, row.interactionReceived)
     m.answer_interaction(x, row.interactionExpired)
   end
-elseif row.state == 'suspended' and number(row.restAtMs) + RETENTION <= x.now then
+elseif row.state == 'suspended' and m.suspended_until(x) <= x.now then
   fail(suspension_blob, suspension_event)
 elseif row.state == 'finalizing' and number(row.restAtMs) + CLEANUP <= x.now then
   m.take(x)

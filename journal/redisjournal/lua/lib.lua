@@ -20,7 +20,7 @@ local function fields()
     'attempts', 'reclaims', 'reclaimWorkers', 'cancelAtMs', 'pauseAtMs', 'batch', 'readsHistory', 'interactionRequest',
     'interactionAnswered', 'interactionExpiresAtMs', 'interactionOnExpiry', 'interactionExpired', 'interactionReceived', 'pendingMessages',
     'historyStart', 'finalState', 'finalEvent', 'delegationLease', 'delegationRevision', 'delegationClean', 'committed',
-    'operationFence', 'operation', 'operationAnswer', 'callerIndex', 'keyMember', 'createdAtMs',
+    'operationFence', 'operation', 'operationAnswer', 'callerIndex', 'keyMember', 'createdAtMs', 'retentionMs',
   }
 end
 

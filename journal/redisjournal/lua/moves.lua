@@ -25,6 +25,15 @@ local function clear_interaction(x)
   put(x, 'interaction', '')
 end
 
+-- kept is how long the row is kept after its end, in ms.
+local function kept(x)
+  local own = number(x.row.retentionMs)
+  return own > 0 and own or RETENTION
+end
+
+-- suspended_until is when a suspended row fails: nobody loses one that was to be kept for a short time by pausing it.
+local function suspended_until(x) return number(x.row.restAtMs) + math.max(kept(x), RETENTION) end
+
 -- rest gives a row that needs no worker its due entry: the next moment somebody must look at it.
 local function rest(x)
   local row, earliest = x.row, nil
@@ -39,7 +48,7 @@ local function rest(x)
     bound(number(row.deadlineAtMs))
     if row.state == 'running' then bound(number(row.notBeforeMs)) end
     if row.state == 'waiting_for_input' then bound(number(row.interactionExpiresAtMs)) end
-    if row.state == 'suspended' then bound(number(row.restAtMs) + RETENTION) end
+    if row.state == 'suspended' then bound(suspended_until(x)) end
   end
   move(x, 'due', earliest or x.now + LOOK_AGAIN)
 end
@@ -95,6 +104,7 @@ end
 -- LIVE are fields that say nothing about a row that has ended, or nothing that its key does not say.
 local LIVE = {
   id = true, fenceCounter = true, taskQueue = true, runnableAtMs = true, deadlineMs = true, pendingMessages = true,
+  retentionMs = true,
 }
 
 -- A claim reads overrides, and is granted on no row that has ended.
@@ -141,7 +151,7 @@ local function finish(x, state, payload)
   event(x, payload)
   leave(x)
   x.settle = settle
-  move(x, 'purge', x.now + RETENTION)
+  move(x, 'purge', x.now + kept(x))
   if row.delegationLease ~= '' and row.delegationClean == '' then
     later(x, 'ZADD', partition(x) .. 'cleanup', text(x.now), row.id)
   else
@@ -258,4 +268,5 @@ return {
   sibling = sibling, take = take, clear_interaction = clear_interaction, rest = rest, enter = enter, finish = finish,
   finalize = finalize, suspend = suspend, quarantine = quarantine, ask = ask, asked = asked,
   answer_interaction = answer_interaction, talk = talk, due_entry = due_entry, action = action,
+  suspended_until = suspended_until,
 }

@@ -1,14 +1,14 @@
 -- Purpose: stores a new execution, its first event, checkpoint 0 and its entry in an index.
 -- KEYS: the nine of an execution (lib.lua), 10 conversation (hash), 11 idempotency key (hash; only when there is one and it
---   lives in this partition). Eleven: all that begins with an execution begins here. Exception: its listing indexes are
---   derived, in the same hash tag.
+--   lives in this partition). Eleven: all that begins with an execution begins here. Exception: its listing indexes and
+--   <row>:gone (string, see delete.lua) are derived, in the same hash tag.
 -- ARGV: 1 mode (write, or look: guards only), 2 fingerprint, 3 idempotency key's own text (empty: none), 4 enqueue when the
 --   conversation is busy (1 or empty), 5 memory is short (1 or empty), 6 tenant, 7 subject, 8 member of the idempotency key
 --   in the purge index (empty: not in this partition), 9 start in ms (0: at once), 10 checkpoint, 11 queued event,
 --   12 number of further fields, 13 number of messages, 14 fingerprint as an earlier release stored it, then fields as name
 --   and value, then messages, then the tail.
 -- Returns: {created, row, tasks}; {existing, row, tasks} for a submission that came before.
--- Refuses: CONFLICT (also conversation_busy, key_reused), LIMIT (the waiting line; overloaded).
+-- Refuses: CONFLICT (also conversation_busy, key_reused, gone), LIMIT (the waiting line; overloaded).
 -- Invariant: a key and its row come in one write; the conversation has one active execution; nothing stays of a refusal.
 local mode, fingerprint, key, enqueue, short, tenant, subject, member = unpack(ARGV, 1, 8)
 local start_at, checkpoint, queued_event, field_count, message_count, earlier = unpack(ARGV, 9, 14)
@@ -25,7 +25,8 @@ local function existing(y)
 end
 
 if member ~= '' then
-  local entry = redis.call('HMGET', KEYS[11], 'execution', 'fingerprint')
+  local entry = redis.call('HMGET', KEYS[11], 'execution', 'fingerprint', 'gone')
+  if entry[3] then return refuse('CONFLICT', 'gone') end
   if entry[1] then
     local y = m.sibling(x, entry[1])
     if y.exists then
@@ -44,6 +45,7 @@ if x.exists then
   end
   return existing(x)
 end
+if key ~= '' and member == '' and redis.call('EXISTS', x.key .. ':gone') == 1 then return refuse('CONFLICT', 'gone') end
 local owner = redis.call('HMGET', KEYS[10], 'tenant', 'active', 'arrivals', 'executions', 'only')
 local line = KEYS[10] .. ':waiting'
 local active = owner[2] or ''

@@ -3,11 +3,12 @@
 -- ARGV: 1 execution, 2 fingerprint, 3 member in the purge index, 4 ms until it is looked at, 5 fingerprint as an earlier
 --   release stored it, then the tail.
 -- Returns: the execution that has the key.
--- Refuses: CONFLICT key_reused.
+-- Refuses: CONFLICT key_reused, CONFLICT gone (its execution was deleted).
 -- Invariant: repeatable in any order with the row's script, because the execution's id is derived from the key.
 local id, fingerprint, member, delay, earlier = unpack(ARGV, 1, 5)
 local t = tail()
-local entry = redis.call('HMGET', KEYS[1], 'execution', 'fingerprint')
+local entry = redis.call('HMGET', KEYS[1], 'execution', 'fingerprint', 'gone')
+if entry[3] then return refuse('CONFLICT', 'gone') end
 if entry[1] then
   if entry[2] ~= fingerprint and entry[2] ~= earlier then return refuse('CONFLICT', 'key_reused') end
   return entry[1]

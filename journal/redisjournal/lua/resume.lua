@@ -1,10 +1,11 @@
 -- Purpose: takes a suspended execution back to where it was.
 -- KEYS: the nine of an execution (lib.lua).
--- ARGV: 1 states of the move, 2 other open states, 3 resumed event, then the tail.
+-- ARGV: 1 states of the move, 2 other open states, 3 resumed event, 4 overrides (empty: unchanged), 5 ms from the start to
+--   the deadline (empty: unchanged), then the tail.
 -- Returns: {changed, pending, row, tasks}.
 -- Refuses: NOTFOUND, STATE (terminal, finalizing).
 -- Invariant: attempts and reclaims begin anew; a wait that has not passed still holds.
-local states, unchanged, resumed_event = unpack(ARGV, 1, 3)
+local states, unchanged, resumed_event, overrides, deadline = unpack(ARGV, 1, 5)
 local t = tail()
 local x = open(t)
 local row = x.row
@@ -17,6 +18,11 @@ if not contains(states, row.state) then return refuse('STATE', row.state) end
 put(x, 'suspensionReason', '')
 put(x, 'suspensionDetail', '')
 clear(x, 'attempts', 'reclaims', 'reclaimWorkers', 'restAtMs')
+if overrides ~= '' then put(x, 'overrides', overrides) end
+if deadline ~= '' then
+  put(x, 'deadlineMs', deadline)
+  if row.startedAtMs ~= '' then put(x, 'deadlineAtMs', text(number(row.startedAtMs) + number(deadline))) end
+end
 event(x, resumed_event)
 local waits = number(row.notBeforeMs) > x.now
 if row.startedAtMs == '' then
