@@ -5,20 +5,19 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"net/http"
-	"sync"
-	"time"
+	"net/url"
+	"strings"
 
 	"github.com/pawl-run/pawl/execution"
 )
 
-// Watch is Follow as a sequence: it yields events and frames and ends after the terminal event. An error is the last
-// pair. Leaving the loop closes the stream.
+// Watch is Follow as a sequence: it yields events and frames and ends after the terminal event. Types leave out the others,
+// as with FollowTypes. An error is the last pair. Leaving the loop closes the stream.
 func (c *Client) Watch(
-	ctx context.Context, id execution.ID, after execution.Sequence,
+	ctx context.Context, id execution.ID, after execution.Sequence, types ...string,
 ) iter.Seq2[execution.StreamItem, error] {
 	return func(yield func(execution.StreamItem, error) bool) {
-		stream, err := c.Follow(ctx, id, after)
+		stream, err := c.FollowTypes(ctx, id, after, types...)
 		if err != nil {
 			yield(execution.StreamItem{}, err)
 			return
@@ -43,11 +42,16 @@ func (c *Client) Watch(
 func (c *Client) Follow(
 	ctx context.Context, id execution.ID, after execution.Sequence,
 ) (execution.Stream, error) {
+	return c.FollowTypes(ctx, id, after)
+}
+
+// FollowTypes is Follow for the events and frames of these types only, such as "tool_completed" and "text_delta", and the
+// terminal event. None are all.
+func (c *Client) FollowTypes(
+	ctx context.Context, id execution.ID, after execution.Sequence, types ...string,
+) (execution.Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	f := &follower{
-		client: c, id: id, after: after,
-		items: make(chan execution.StreamItem), done: make(chan struct{}), cancel: cancel,
-	}
+	f := &follower{handover: newHandover(cancel), client: c, id: id, query: typesQuery(types), after: after}
 	connection, err := f.connect(ctx)
 	if err != nil {
 		cancel(nil)
@@ -57,40 +61,22 @@ func (c *Client) Follow(
 	return f, nil
 }
 
-// errClosed is the end of a stream that its owner closed.
-var errClosed = errors.New("stream closed")
+func typesQuery(types []string) url.Values {
+	if len(types) == 0 {
+		return nil
+	}
+	return url.Values{"types": {strings.Join(types, ",")}}
+}
 
 // follower is one stream over as many connections as it takes.
 type follower struct {
+	*handover
 	client *Client
 	id     execution.ID
-	cancel context.CancelCauseFunc
-	items  chan execution.StreamItem
-	done   chan struct{} // closed when run has returned; err is set before
-	err    error
-	once   sync.Once
+	query  url.Values // not nil: some types only, and the sequences have gaps
 
 	// owned by run
-	after execution.Sequence // the last sequence that was handed over
-}
-
-// Next implements execution.Stream.
-func (f *follower) Next(ctx context.Context) (execution.StreamItem, error) {
-	select {
-	case item := <-f.items:
-		return item, nil
-	case <-ctx.Done():
-		return execution.StreamItem{}, ctx.Err()
-	case <-f.done:
-		return execution.StreamItem{}, f.err
-	}
-}
-
-// Close implements execution.Stream. It returns when the stream's goroutine has.
-func (f *follower) Close() error {
-	f.once.Do(func() { f.cancel(errClosed) })
-	<-f.done
-	return nil
+	after execution.Sequence // the last sequence that was handed over, or passed by what is left out
 }
 
 // run reads connections until the terminal event, a final error or the end of ctx.
@@ -139,20 +125,23 @@ func (f *follower) drain(ctx context.Context, c *connection) (ended, progress bo
 		if err != nil {
 			return false, progress, err
 		}
-		if item.Event != nil {
-			switch {
-			case item.Event.Sequence <= f.after:
-				continue // sent again
-			case item.Event.Sequence > f.after+1:
-				return false, progress, errGap
+		switch {
+		case item.Event == nil && item.Frame == nil:
+			if f.query != nil && item.passed > f.after {
+				f.after, progress = item.passed, true
 			}
+			continue
+		case item.Event == nil:
+		case item.Event.Sequence <= f.after:
+			continue // sent again
+		case item.Event.Sequence > f.after+1 && f.query == nil:
+			return false, progress, errGap
+		default:
 			f.after = item.Event.Sequence
 		}
 		progress = true
-		select {
-		case f.items <- item:
-		case <-ctx.Done():
-			return false, progress, ctx.Err()
+		if err := f.give(ctx, item.StreamItem); err != nil {
+			return false, progress, err
 		}
 		if item.Event != nil && terminal(item.Event.Payload) {
 			return true, progress, nil
@@ -174,26 +163,5 @@ func terminal(payload execution.Payload) bool {
 
 // connect opens the stream behind the last event that was handed over.
 func (f *follower) connect(ctx context.Context) (*connection, error) {
-	cursor := formatSequence(f.after)
-	streamCtx, cancel := context.WithCancel(ctx)
-	idle := 3 * f.client.cfg.Heartbeat
-	watchdog := time.AfterFunc(idle, cancel)
-	answer, err := f.client.send(streamCtx, call{
-		method: http.MethodGet, path: executionPath(f.id, "/events"),
-		header: http.Header{"Accept": {"text/event-stream"}, "Last-Event-Id": {cursor}},
-	}, nil)
-	if err != nil {
-		watchdog.Stop()
-		cancel()
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, err
-	}
-	c := newConnection(answer, cancel, idle, watchdog)
-	if answer.StatusCode >= http.StatusBadRequest {
-		defer c.close()
-		return nil, decode(answer, nil)
-	}
-	return c, nil
+	return f.client.open(ctx, executionPath(f.id, "/events"), f.query, formatSequence(f.after))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -29,14 +30,34 @@ type connection struct {
 	watchdog    *time.Timer
 }
 
-func newConnection(
-	answer *http.Response, cancel context.CancelFunc, idle time.Duration, watchdog *time.Timer,
-) *connection {
-	return &connection{
+// open opens a stream. cursor is the Last-Event-ID, if it has one. It lives until it is closed or ctx ends.
+func (c *Client) open(ctx context.Context, path string, query url.Values, cursor string) (*connection, error) {
+	streamCtx, cancel := context.WithCancel(ctx)
+	idle := 3 * c.cfg.Heartbeat
+	watchdog := time.AfterFunc(idle, cancel)
+	header := http.Header{"Accept": {"text/event-stream"}}
+	if cursor != "" {
+		header["Last-Event-Id"] = []string{cursor}
+	}
+	answer, err := c.send(streamCtx, call{method: http.MethodGet, path: path, query: query, header: header}, nil)
+	if err != nil {
+		watchdog.Stop()
+		cancel()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	opened := &connection{
 		nothingLeft: answer.StatusCode == http.StatusNoContent,
 		body:        answer.Body, lines: bufio.NewReader(answer.Body),
 		cancel: cancel, idle: idle, watchdog: watchdog,
 	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		defer opened.close()
+		return nil, decode(answer, nil)
+	}
+	return opened, nil
 }
 
 // errMalformed: what came is not an event stream of Pawl's. Opening it anew would bring the same.
@@ -48,22 +69,28 @@ func (c *connection) close() {
 	_ = c.body.Close() // nothing more is read from it
 }
 
+// arrived is a message of a stream. One that carries nothing says that the log was passed up to a sequence.
+type arrived struct {
+	execution.StreamItem
+	passed execution.Sequence
+}
+
 // next reads the next message.
-func (c *connection) next() (execution.StreamItem, error) {
+func (c *connection) next() (arrived, error) {
 	var m message
 	c.watchdog.Reset(c.idle)
 	defer c.watchdog.Stop() // a reader that takes its time is no silence of the API
 	for {
 		line, err := c.line()
 		if err != nil {
-			return execution.StreamItem{}, err
+			return arrived{}, err
 		}
 		if line != "" {
 			m.add(line)
 			continue
 		}
-		if !m.empty() {
-			return m.item()
+		if len(m.data) > 0 || m.id != "" {
+			return m.read()
 		}
 		m = message{}
 	}
@@ -94,8 +121,6 @@ type message struct {
 	data []string
 }
 
-func (m *message) empty() bool { return len(m.data) == 0 }
-
 func (m *message) add(line string) {
 	name, value, _ := strings.Cut(line, ":")
 	value = strings.TrimPrefix(value, " ")
@@ -109,23 +134,40 @@ func (m *message) add(line string) {
 	}
 }
 
-// item decodes the message: with an id it is an event, without one a frame.
-func (m *message) item() (execution.StreamItem, error) {
+// read decodes the message. An event has a sequence, as the message's id where the stream is that of one execution; a frame
+// has none.
+func (m *message) read() (arrived, error) {
 	data := []byte(strings.Join(m.data, "\n"))
-	if m.id == "" {
+	var sequence uint64
+	if m.id != "" {
+		var err error
+		if sequence, err = strconv.ParseUint(m.id, 10, 64); err != nil {
+			return arrived{}, fmt.Errorf("%w: an event's id: %w", errMalformed, err)
+		}
+		if len(m.data) == 0 {
+			return arrived{passed: execution.Sequence(sequence)}, nil
+		}
+	}
+	var head struct {
+		Execution execution.ID       `json:"executionId"`
+		Sequence  execution.Sequence `json:"sequence"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return arrived{}, fmt.Errorf("%w: %s: %w", errMalformed, m.kind, err)
+	}
+	if head.Sequence == 0 && m.id == "" {
 		frame := new(execution.Frame)
 		if err := json.Unmarshal(data, frame); err != nil {
-			return execution.StreamItem{}, fmt.Errorf("%w: frame %s: %w", errMalformed, m.kind, err)
+			return arrived{}, fmt.Errorf("%w: frame %s: %w", errMalformed, m.kind, err)
 		}
-		return execution.StreamItem{Frame: frame}, nil
-	}
-	sequence, err := strconv.ParseUint(m.id, 10, 64)
-	if err != nil {
-		return execution.StreamItem{}, fmt.Errorf("%w: an event's id: %w", errMalformed, err)
+		return arrived{StreamItem: execution.StreamItem{Execution: head.Execution, Frame: frame}}, nil
 	}
 	event, err := execution.ReadEvent(data)
-	if err != nil || event.Sequence != execution.Sequence(sequence) {
-		return execution.StreamItem{}, fmt.Errorf("%w: event %d: %w", errMalformed, sequence, err)
+	if err == nil && m.id != "" && event.Sequence != execution.Sequence(sequence) {
+		err = fmt.Errorf("its sequence is %d", event.Sequence)
 	}
-	return execution.StreamItem{Event: &event}, nil
+	if err != nil {
+		return arrived{}, fmt.Errorf("%w: event %s: %w", errMalformed, m.id, err)
+	}
+	return arrived{StreamItem: execution.StreamItem{Execution: head.Execution, Event: &event}}, nil
 }
