@@ -3,10 +3,8 @@ package link
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/pawl-run/pawl/execution"
-	"github.com/pawl-run/pawl/journal"
 )
 
 // readPage bounds what one read of the log brings.
@@ -16,103 +14,97 @@ const readPage = 100
 func (l *session) Follow(
 	ctx context.Context, id execution.ID, after execution.Sequence,
 ) (execution.Stream, error) {
-	if _, err := l.see(ctx, "follow", id); err != nil {
-		return nil, err
-	}
-	// Subscribe, then read: what is written after the read is announced.
-	subscription, err := l.service.cfg.Journal.Follow(ctx, id)
+	row, err := l.see(ctx, "follow", id)
 	if err != nil {
-		return nil, l.service.problem(ctx, "follow "+string(id), err)
-	}
-	f := &follower{
-		service: l.service, id: id, after: after, ctx: ctx,
-		subscription: subscription, signals: subscription.Signals(), again: time.NewTicker(l.service.cfg.Reread),
-	}
-	if err := f.read(ctx); err != nil {
-		_ = f.Close() // the read's error is the one that matters
 		return nil, err
+	}
+	first := row.LastSequence // a hub begins where the log ends, or with what its first stream wants of it
+	if after <= first && first-after <= readPage {
+		first = after
+	}
+	h, err := l.service.hubs.enter(ctx, id, first)
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{hub: h, ctx: ctx, after: after, queue: newQueue()}
+	if last, _ := h.stands(); after > last { // the log may have grown, or never have been that long
+		if err := f.read(ctx); err != nil {
+			h.leave(f)
+			return nil, err
+		}
 	}
 	return f, nil
 }
 
-// follower reads the log from a cursor on, so each event comes once and in order whatever the hints do. It is owned by
-// the goroutine that calls Next.
+// follower is one stream of an execution. Behind the others it reads the log by itself, as fast as its reader takes it; then
+// it joins them, and is handed what comes.
 type follower struct {
-	service      *Service
-	id           execution.ID
-	ctx          context.Context // of the stream
-	subscription journal.Subscription
-	signals      <-chan journal.Signal
-	again        *time.Ticker
+	hub   *hub
+	ctx   context.Context // of the stream
+	queue *queue
 
-	after  execution.Sequence // the last sequence that was read
-	ready  []execution.Event  // read and not delivered
-	unread bool               // there may be more in the log than was read
-	ended  bool               // the terminal event was read
+	// The last sequence in queue. Owned by the goroutine that calls Next, and by the hub once joined.
+	after  execution.Sequence
+	joined bool // owned by the goroutine that calls Next
+	closed bool // the same
 }
 
 // Next implements execution.Stream.
 func (f *follower) Next(ctx context.Context) (execution.StreamItem, error) {
 	for {
-		if len(f.ready) > 0 {
-			event := f.ready[0]
-			f.ready = f.ready[1:]
-			return execution.StreamItem{Event: &event}, nil
+		item, ok, err := f.queue.take()
+		if ok || err != nil {
+			return item, err
 		}
-		if f.ended {
-			return execution.StreamItem{}, io.EOF
-		}
-		if !f.unread {
-			frame, err := f.wait(ctx)
-			if err != nil || frame != nil {
-				return execution.StreamItem{Frame: frame}, err
+		if !f.joined {
+			if f.joined = f.hub.join(f); !f.joined {
+				err = f.read(ctx)
 			}
-			f.unread = true // stays so until a read succeeds, whatever becomes of ctx
+		} else {
+			err = f.queue.wait(ctx, f.ctx)
 		}
-		if err := f.read(ctx); err != nil {
+		if err != nil {
 			return execution.StreamItem{}, err
 		}
 	}
 }
 
-// wait returns a frame, or nil when the log should be read.
-func (f *follower) wait(ctx context.Context) (*execution.Frame, error) {
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-f.ctx.Done():
-		return nil, f.ctx.Err()
-	case <-f.again.C:
-		return nil, nil
-	case signal, open := <-f.signals:
-		if !open {
-			f.signals = nil // closed early: the ticker goes on
-			return nil, nil
-		}
-		return signal.Frame, nil
-	}
-}
-
-// read takes the next page. A terminal row whose log has been read to its end ends the stream.
+// read takes the next page for this stream alone.
 func (f *follower) read(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	page, err := f.service.page(ctx, f.id, f.after, readPage)
+	page, err := f.hub.hubs.service.page(ctx, f.hub.id, f.after, readPage)
 	if err != nil {
 		return err
 	}
-	if n := len(page.Events); n > 0 {
-		f.ready = page.Events
-		f.after = page.Events[n-1].Sequence
+	items, err := measured(page.Events)
+	if err != nil {
+		return f.hub.hubs.service.problem(ctx, "events "+string(f.hub.id), err)
 	}
-	f.unread = f.after < page.Last
-	f.ended = !f.unread && page.State.Terminal()
+	f.queue.add(items)
+	if n := len(items); n > 0 {
+		f.after = items[n-1].item.Event.Sequence
+	}
 	return nil
 }
 
+// push takes an event from the hub, which holds its lock; one that the stream has is no news.
+func (f *follower) push(one queued) {
+	if one.item.Event.Sequence > f.after {
+		f.after = one.item.Event.Sequence
+		f.queue.push(one.item, one.size)
+	}
+}
+
+// finish ends the stream behind what waits.
+func (f *follower) finish() { f.queue.end(io.EOF) }
+
 // Close implements execution.Stream.
 func (f *follower) Close() error {
-	f.again.Stop()
-	return f.subscription.Close()
+	if !f.closed {
+		f.closed = true
+		f.hub.leave(f)
+	}
+	return nil
 }

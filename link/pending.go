@@ -36,8 +36,3 @@ func (*session) Delete(_ context.Context, _ execution.ID) error {
 func (*session) Bulk(_ context.Context, _ execution.BulkRequest) (execution.BulkResult, error) {
 	return execution.BulkResult{}, notYet("bulk")
 }
-
-// FollowAll implements RuntimeLink.
-func (*session) FollowAll(_ context.Context) (execution.Stream, error) {
-	return nil, notYet("followall")
-}

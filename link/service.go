@@ -32,6 +32,8 @@ type Journal interface {
 	PutDefinition(ctx context.Context, hash string, definition []byte) error
 	Definition(ctx context.Context, hash string) ([]byte, error)
 	Follow(ctx context.Context, id execution.ID) (journal.Subscription, error)
+	FollowAll(ctx context.Context) (journal.WideSubscription, error)
+	LastSequences(ctx context.Context, ids []execution.ID) ([]execution.Sequence, error)
 }
 
 // Catalog knows the agents.
@@ -59,7 +61,7 @@ type Config struct {
 	MaxOpen int64
 	// RetryAfter is what an overloaded caller is told to wait. Default 5s.
 	RetryAfter time.Duration
-	// Reread is how often a follower reads the log without a hint. Default 5s.
+	// Reread is how often the logs that are followed are looked at without a hint. Default 5s.
 	Reread time.Duration
 	// EarlyResult is how long a tool's result that comes before the execution waits for it is held. Default 5s.
 	EarlyResult time.Duration
@@ -105,9 +107,11 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Service keeps RuntimeLink over a journal. It is safe for concurrent use and holds no state.
+// Service keeps RuntimeLink over a journal. It is safe for concurrent use. All it holds is what open streams share.
 type Service struct {
 	cfg   Config
+	hubs  *hubs
+	wide  *wide
 	texts texts
 }
 
@@ -117,7 +121,9 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{cfg: cfg}, nil
+	s := &Service{cfg: cfg}
+	s.hubs, s.wide = newHubs(s), &wide{service: s, followers: make(map[*wideFollower]struct{})}
+	return s, nil
 }
 
 // As is the link as one caller sees it. A call without an authority cannot be written.

@@ -340,8 +340,7 @@ func (s *Store) FollowRequests(ctx context.Context, worker journal.WorkerID) (jo
 }
 
 // decodeSignal reads a message of an execution's channel: a frame as JSON, "<last sequence> <how many>" of the events that
-// were written, or nothing when messages were lost. Any other says that something has changed: nothing, or what another
-// release writes.
+// were written, "0" when none were, or nothing when messages were lost. Any other is of another release, and says as little.
 func decodeSignal(message string) journal.Signal {
 	if message == "" {
 		return journal.Signal{Missed: true}
@@ -351,12 +350,12 @@ func decodeSignal(message string) journal.Signal {
 		if err := json.Unmarshal([]byte(message), frame); err == nil {
 			return journal.Signal{Frame: frame}
 		}
-		return journal.Signal{Missed: true} // of another release: looking at the log is never wrong
+		return journal.Signal{Missed: true} // looking at the log is never wrong
 	}
-	end, count, found := strings.Cut(message, " ")
-	if !found {
+	if message == "0" {
 		return journal.Signal{}
 	}
+	end, count, _ := strings.Cut(message, " ")
 	last, errLast := strconv.ParseUint(end, 10, 64)
 	n, errCount := strconv.ParseUint(count, 10, 64)
 	if errLast != nil || errCount != nil || n == 0 || n > last {

@@ -261,12 +261,12 @@ local function write(x)
   if x.next then write(x.next) end
 end
 
+-- publish tells the row's followers which events were written: the last sequence, and how many. 0: none were.
 local function publish(x)
-  local written = #x.log > 0 and text(x.length + #x.log) .. ' ' .. #x.log or 'changed'
+  local written = #x.log > 0 and text(x.length + #x.log) .. ' ' .. #x.log or '0'
   redis.call('PUBLISH', prefix(x) .. ':feed:' .. x.row.id, written)
   if x.channel then redis.call('PUBLISH', x.channel, x.row.id) end
   if x.next then publish(x.next) end
--- publish tells the row's followers which events were written: the last sequence, and how many.
 end
 
 -- touch notes a change that a client can see, or n of them.
