@@ -51,7 +51,7 @@ func (c *Client) FollowTypes(
 	ctx context.Context, id execution.ID, after execution.Sequence, types ...string,
 ) (execution.Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	f := &follower{handover: newHandover(cancel), client: c, id: id, query: typesQuery(types), after: after}
+	f := &follower{handover: newHandover(cancel, 0), client: c, id: id, query: typesQuery(types), after: after}
 	connection, err := f.connect(ctx)
 	if err != nil {
 		cancel(nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -17,15 +18,27 @@ func (c *Client) FollowAll(ctx context.Context) (execution.Stream, error) {
 
 // FollowAllTypes is FollowAll for the events and frames of these types only. None are all.
 func (c *Client) FollowAllTypes(ctx context.Context, types ...string) (execution.Stream, error) {
+	h, _, err := c.followAll(ctx, types)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// held is how many items of a stream of everything wait for their reader here, before the API sees that it is slow.
+const held = 1024
+
+// followAll says too when the API opened the stream, by its clock.
+func (c *Client) followAll(ctx context.Context, types []string) (*handover, time.Time, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	connection, err := c.open(ctx, "/v1/events", typesQuery(types), "")
 	if err != nil {
 		cancel(nil)
-		return nil, err
+		return nil, time.Time{}, err
 	}
-	h := newHandover(cancel)
+	h := newHandover(cancel, held)
 	go h.all(ctx, connection)
-	return h, nil
+	return h, connection.opened, nil
 }
 
 // all hands over what the connection brings, to its end.

@@ -20,8 +20,9 @@ type handover struct {
 	once   sync.Once
 }
 
-func newHandover(cancel context.CancelCauseFunc) *handover {
-	return &handover{cancel: cancel, items: make(chan execution.StreamItem), done: make(chan struct{})}
+// newHandover holds at most so many items that were given and not yet taken.
+func newHandover(cancel context.CancelCauseFunc, holds int) *handover {
+	return &handover{cancel: cancel, items: make(chan execution.StreamItem, holds), done: make(chan struct{})}
 }
 
 // give waits until the item is taken.
@@ -42,6 +43,11 @@ func (h *handover) Next(ctx context.Context) (execution.StreamItem, error) {
 	case <-ctx.Done():
 		return execution.StreamItem{}, ctx.Err()
 	case <-h.done:
+	}
+	select {
+	case item := <-h.items: // what was given before the end comes before it
+		return item, nil
+	default:
 		return execution.StreamItem{}, h.err
 	}
 }

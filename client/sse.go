@@ -22,7 +22,8 @@ const maxLine = 16 << 20
 // connection is one open event stream. A watchdog cuts it when nothing, not even a heartbeat, has come for a while: a
 // half-open connection never ends by itself.
 type connection struct {
-	nothingLeft bool // the execution had ended and its log was read to the end
+	nothingLeft bool      // the execution had ended and its log was read to the end
+	opened      time.Time // by the API's clock
 	body        io.ReadCloser
 	lines       *bufio.Reader
 	cancel      context.CancelFunc
@@ -49,9 +50,12 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, cursor
 		return nil, err
 	}
 	opened := &connection{
-		nothingLeft: answer.StatusCode == http.StatusNoContent,
-		body:        answer.Body, lines: bufio.NewReader(answer.Body),
+		nothingLeft: answer.StatusCode == http.StatusNoContent, opened: time.Now(),
+		body: answer.Body, lines: bufio.NewReader(answer.Body),
 		cancel: cancel, idle: idle, watchdog: watchdog,
+	}
+	if at, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+		opened.opened = at
 	}
 	if answer.StatusCode >= http.StatusBadRequest {
 		defer opened.close()
