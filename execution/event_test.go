@@ -61,6 +61,15 @@ func TestEveryGoldenEventIsASample(t *testing.T) {
 	require.Len(t, files, len(samples()))
 }
 
+func TestEveryTypeOfEventIsListed(t *testing.T) {
+	t.Parallel()
+	var types []execution.EventType
+	for _, payload := range samples() {
+		types = append(types, payload.EventType())
+	}
+	require.ElementsMatch(t, types, execution.EventTypes())
+}
+
 func TestAnUnknownEventIsNamed(t *testing.T) {
 	t.Parallel()
 	_, err := execution.DecodePayload([]byte(`{"type":"execution_teleported"}`))

@@ -73,7 +73,7 @@ func (s *Server) events(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	query, err := parameters(c, "after", "limit", paramToken)
+	query, err := parameters(c, "after", "limit", paramTypes, paramToken)
 	if err != nil {
 		return err
 	}
@@ -85,11 +85,16 @@ func (s *Server) events(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if kind == typeStream {
-		if query.Has("limit") {
-			return invalid("limit", "does not apply to a stream")
-		}
-		return s.stream(c, id, after)
+	wanted, err := types(query)
+	switch {
+	case err != nil:
+		return err
+	case kind == typeStream && query.Has("limit"):
+		return invalid("limit", "does not apply to a stream")
+	case kind == typeStream:
+		return s.stream(c, id, after, wanted)
+	case wanted != nil:
+		return invalid(paramTypes, "applies to a stream only")
 	}
 	page, err := s.link(c).Events(c.Request().Context(), id, after, size)
 	if err != nil {

@@ -35,9 +35,14 @@ type sseMessage struct{ id, kind, data string }
 
 func openStream(t testing.TB, base string, id execution.ID, last string) *sse {
 	t.Helper()
+	return openAddress(t, base+creating+"/"+string(id)+"/events", last)
+}
+
+func openAddress(t testing.TB, address, last string) *sse {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+creating+"/"+string(id)+"/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	require.NoError(t, err)
 	request.Header.Set("Accept", "text/event-stream")
 	if last != "" {

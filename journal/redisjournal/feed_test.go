@@ -76,7 +76,8 @@ func TestAMessageSaysWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]journal.Signal{
 		"":                                 {Missed: true},
-		"changed":                          {},
+		"0":                                {},
+		"changed":                          {Missed: true},
 		"7 1":                              {First: 7, Last: 7},
 		"7 3":                              {First: 5, Last: 7},
 		"2 3":                              {Missed: true},
