@@ -12,11 +12,6 @@ func notYet(call string) error {
 	return execution.NewAPIError(execution.Internal, "%s is not there yet", call)
 }
 
-// Why implements RuntimeLink.
-func (*session) Why(_ context.Context, _ execution.ID) (execution.Why, error) {
-	return execution.Why{}, notYet("why")
-}
-
 // Fork implements RuntimeLink.
 func (*session) Fork(_ context.Context, _ execution.ID, _ string, _ execution.ForkRequest) (execution.Created, error) {
 	return execution.Created{}, notYet("fork")

@@ -57,6 +57,8 @@ type Config struct {
 	Opening func(*agent.Definition, execution.CreateRequest) (checkpoint []byte, node string, messages [][]byte, err error)
 	// Boundary gives what a client sees of a stored checkpoint. Required; the step machine knows how.
 	Boundary func([]byte) (execution.Checkpoint, error)
+	// Queues looks at where tasks stand. nil: nothing is known of that.
+	Queues Queues
 	// MaxOpen bounds the executions that have not ended; above it Create is ErrOverloaded. 0: no bound.
 	MaxOpen int64
 	// RetryAfter is what an overloaded caller is told to wait. Default 5s.
