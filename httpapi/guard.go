@@ -52,10 +52,10 @@ func under(path, root string) bool { return path == root || strings.HasPrefix(pa
 // public are the paths that everybody may have: probes, and what says how the API is spoken to.
 func public(path string) bool {
 	switch path {
-	case pathLive, pathReady, "/openapi.json":
+	case pathLive, pathReady, pathDocument:
 		return true
 	default:
-		return under(path, "/docs")
+		return under(path, pathReference)
 	}
 }
 
