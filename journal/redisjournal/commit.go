@@ -32,21 +32,22 @@ func commitArguments(commit journal.Commit) ([]any, error) {
 	}
 	var e encoder
 	then := e.then(commit.Then)
-	args := []any{
-		string(commit.Fence), strconv.FormatUint(uint64(commit.Step), 10), allowed(then.move), string(commit.Then.Kind),
-		commit.Node, commit.Checkpoint, encodeUsage(commit.Usage), bit(commit.ReadsHistory),
-	}
-	args = append(args, then.question.arguments()...)
+	args := make([]any, 0, 16+2*len(commit.Plan)+len(commit.Messages)+len(commit.Events)+8*len(commit.Earlier))
 	args = append(args,
-		string(then.await), commit.Then.Wait.Milliseconds(), string(commit.Then.Suspension.Reason),
-		commit.Then.Suspension.Detail, string(then.state), then.field, then.blob, then.event,
-		"", commit.Keep.Milliseconds())
+		string(commit.Fence), strconv.FormatUint(uint64(commit.Step), 10), allowed(then.move), string(commit.Then.Kind),
+		commit.Node, commit.Checkpoint, encodeUsage(commit.Usage), bit(commit.ReadsHistory), "", commit.Keep.Milliseconds())
 	args = e.lists(args, &commit)
+	if commit.Then.Kind != journal.ThenContinue {
+		args = append(args, then.question.arguments()...)
+		args = append(args,
+			string(then.await), commit.Then.Wait.Milliseconds(), string(commit.Then.Suspension.Reason),
+			commit.Then.Suspension.Detail, string(then.state), then.field, then.blob, then.event)
+	}
 	return args, e.err
 }
 
 // countsArgument is where the lengths of a commit's lists go.
-const countsArgument = 23
+const countsArgument = 8
 
 // lists adds the arguments of a commit that are as many as there are, and their counts in front of them.
 func (e *encoder) lists(args []any, commit *journal.Commit) []any {

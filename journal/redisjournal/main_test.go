@@ -25,6 +25,7 @@ type world struct {
 	store *Store
 	cfg   Config
 	now   time.Time
+	heard *redis.PubSub // see listen
 }
 
 // open starts a world on the shared server under a prefix of its own.

@@ -22,6 +22,7 @@ type constant struct{ name, literal string }
 // configuration in use.
 func prelude(cfg Config) ([]constant, error) {
 	var e encoder
+	keys := keyspace{prefix: cfg.Prefix}
 	quarantine := journal.QuarantineSuspension(nodePlace, []journal.WorkerID{workersPlace})
 	constants := []constant{
 		{"GRACE", luaLiteral(cfg.HandoffGrace.Milliseconds())},
@@ -34,6 +35,9 @@ func prelude(cfg Config) ([]constant, error) {
 		{"ENOUGH_HISTORY", luaLiteral(journal.ClaimHistoryBytes)},
 		{"NORMAL_QUEUE", luaLiteral(execution.Normal.Queue())},
 		{"TAIL", luaLiteral(tailAt + 1)},
+		{"TAG_END", luaLiteral(len(keys.partition(0)))},
+		{"ID_AT", luaLiteral(len(keys.partition(0)) + len(rowMark) + 1)},
+		{"FEED", luaLiteral(keys.feed(""))},
 		{"SUSPECT_QUEUE", luaLiteral(execution.SuspectQueue)},
 		{"NEW_SUFFIX", luaLiteral(execution.NewSuffix)},
 		{"STARTED_EVENT", luaLiteral(e.event(execution.ExecutionStarted{}))},

@@ -49,6 +49,11 @@ func (r *reply) text(i int) string {
 func (r *reply) flag(i int) bool { return r.text(i) == "1" }
 
 func (r *reply) number(i int) int64 {
+	if i < len(r.items) {
+		if number, ok := r.items[i].(int64); ok {
+			return number
+		}
+	}
 	value, err := strconv.ParseInt(r.text(i), 10, 64)
 	if err != nil {
 		r.fail(i, "number")

@@ -46,6 +46,9 @@ func load(constants []constant, name string) *script {
 	return &script{name: name, Script: redis.NewScript(source.String()), source: source.String()}
 }
 
+// usual ends the name of what stands in front of a script: see texts.
+const usual = "_usual"
+
 // text is a piece of Lua and the words of its code.
 type text struct {
 	name, source string
@@ -54,7 +57,7 @@ type text struct {
 
 // texts are the scripts by name: the own file of each behind those functions of lib.lua that it needs, and behind moves.lua
 // as the body of a function when it calls that. A closure that a script does not call would be built for nothing with
-// every call.
+// every call. In front of a script may stand its usual way, <name>_usual.lua: it answers most calls and builds nothing.
 var texts = sync.OnceValue(func() map[string]text {
 	lib, all := locals(file("lib")), make(map[string]text)
 	moves := newText("moves", "local function moves()\n"+file("moves")+"end\n")
@@ -64,6 +67,9 @@ var texts = sync.OnceValue(func() map[string]text {
 	}
 	for _, entry := range entries {
 		name := strings.TrimSuffix(entry.Name(), ".lua")
+		if strings.HasSuffix(name, usual) {
+			continue
+		}
 		made := newText(name, file(name))
 		if made.words["moves"] {
 			made = moves.before(made)
@@ -72,6 +78,9 @@ var texts = sync.OnceValue(func() map[string]text {
 			if made.words[local.name] {
 				made = local.before(made)
 			}
+		}
+		if body, err := sources.ReadFile("lua/" + name + usual + ".lua"); err == nil {
+			made = newText(name, "do\n"+string(body)+"end\n").before(made)
 		}
 		all[name] = made
 	}

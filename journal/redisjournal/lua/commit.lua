@@ -2,21 +2,17 @@
 --   next node.
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 fence, 2 step N, 3 states of the move, 4 kind (continue, park, suspend, end), 5 node, 6 checkpoint, 7 usage,
---   8 reads history, 9 request id of an interaction (empty: none), 10 interaction, 11 its expiry in ms (empty: none),
---   12 on expiry, 13 wait kind, 14 inbox entry and 15 event of an expiry, 16 inbox entry waited for (empty: none), 17 ms to
---   wait (0: no bound), 18 suspension reason, 19 detail, 20 final state, 21 field and 22 blob of outcome or failure,
---   23 event of what follows, 24 counts of messages, plans, batch, events, consumed, earlier checkpoints, events of these,
---   25 ms to keep the claim (0: it ends); then those: messages, plans as call and intent, calls, events, request ids,
---   checkpoints of the steps before the last one; then the tail. Messages, plans, events and request ids are those of all
---   steps in turn.
+--   8 reads history, 9 counts of messages, plans, batch, events, consumed, earlier checkpoints, events of these, 10 ms to keep
+--   the claim (0: it ends); then those: messages, plans as call and intent, calls, events, request ids, checkpoints of the
+--   steps before the last one. Messages, plans, events and request ids are those of all steps in turn. Then, for all kinds but
+--   continue, what follows: request id of an interaction (empty: none), interaction, its expiry in ms (empty: none), on expiry,
+--   wait kind, inbox entry and event of an expiry, inbox entry waited for (empty: none), ms to wait (0: no bound),
+--   suspension reason, detail, final state, field and blob of outcome or failure, event of what follows. Then the tail.
 -- Returns: {replayed, "<step> <state> <sequence>[ kept]\n<tasks>"}.
 -- Refuses: NOTFOUND, FENCED, CONFLICT (another step; the interaction), STATE, LIMIT (the log is full).
 -- Invariant: keyed by (fence, last step): a repeat answers as before and writes nothing. A recorded cancel wins over whatever
 --   follows, a recorded pause over going on.
-local fence, step, states, kind, node, checkpoint, usage, reads_history = unpack(ARGV, 1, 8)
-local request, interaction, expires, on_expiry, wait_kind, expired, received, await, wait =
-  unpack(ARGV, 9, 17)
-local reason, detail, final_state, result, value, follow_event, counts, keep = unpack(ARGV, 18, 25)
+local fence, step, states, kind, node, checkpoint, usage, reads_history, counts, keep = unpack(ARGV, 1, 10)
 local t = tail()
 local x = open(t, {
   'id', 'state', 'step', 'version', 'runnableAtMs', 'fence', 'committed', 'cancelAtMs', 'pauseAtMs', 'conversation',
@@ -40,7 +36,7 @@ if refusal then return refusal end
 if row.step ~= step then return refuse('CONFLICT', 'the execution is at step ' .. row.step) end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
 
-local cursor = 25
+local cursor = 10
 local function list(size)
   local items = {}
   size = number(size)
@@ -50,6 +46,12 @@ local function list(size)
 end
 local messages, plans, batch, events, consumed, checkpoints = list(message_count), list(2 * plan_count), list(call_count),
   list(event_count), list(used_count), list(earlier_count)
+local request, interaction, expires, on_expiry, wait_kind, expired, received, await, wait, reason, detail, final_state, result,
+  value, follow_event
+if kind ~= 'continue' then
+  request, interaction, expires, on_expiry, wait_kind, expired, received, await, wait, reason, detail, final_state, result,
+    value, follow_event = unpack(ARGV, cursor + 1, cursor + 15)
+end
 local used, new = {}, #events
 for _, id in ipairs(consumed) do used[id] = true end
 local kept = number(keep) > 0 and kind == 'continue' and row.cancelAtMs == '' and row.pauseAtMs == ''
@@ -94,7 +96,7 @@ for _, id in ipairs(consumed) do
   if id == row.interactionRequest then moves().clear_interaction(x) end
 end
 
-if result ~= '' then put(x, result, value) end
+if kind == 'end' and result ~= '' then put(x, result, value) end
 if row.cancelAtMs ~= '' then
   moves().finish(x, 'canceled', CANCELED_EVENT)
 elseif kind == 'end' then
