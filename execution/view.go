@@ -47,6 +47,7 @@ type View struct {
 	ID              ID                `json:"id"`
 	Agent           string            `json:"agent"`
 	ConversationID  ConversationID    `json:"conversationId"`
+	ForkedFrom      *Origin           `json:"forkedFrom,omitempty"`
 	State           State             `json:"state"`
 	Wait            *Wait             `json:"wait,omitempty"`
 	Interaction     *Interaction      `json:"interaction,omitempty"`
@@ -71,9 +72,14 @@ type OnBusy string
 
 // The choices of a submission to a busy conversation. BusyReject is the default.
 const (
-	BusyReject  OnBusy = "reject"
-	BusyEnqueue OnBusy = "enqueue"
+	BusyReject    OnBusy = "reject"
+	BusyEnqueue   OnBusy = "enqueue"
+	BusyInterrupt OnBusy = "interrupt" // the active execution is canceled, and what it said stays
+	BusyRollback  OnBusy = "rollback"  // it is canceled, and the history goes on from before it
 )
+
+// Interrupts reports whether the submission takes the place of the active execution.
+func (b OnBusy) Interrupts() bool { return b == BusyInterrupt || b == BusyRollback }
 
 // CreateRequest is the body of a submission.
 type CreateRequest struct {
@@ -84,6 +90,8 @@ type CreateRequest struct {
 	Metadata       map[string]string `json:"metadata,omitempty"`
 	Priority       Priority          `json:"priority,omitempty"`
 	StartAtMs      int64             `json:"startAtMs,omitempty"`
+	// RetentionMs is how long the execution is kept after its end. 0: as long as its agent says, or the installation.
+	RetentionMs int64 `json:"retentionMs,omitempty"`
 	Overrides
 	// Limits replace the agent's, field by field: a zero field leaves the agent's.
 	Limits *Limits `json:"limits,omitempty"`
@@ -125,6 +133,8 @@ type SubmitInput struct {
 
 // ResumeRequest is the body of a resume. It may be empty.
 type ResumeRequest struct {
+	// Limits replace those of the execution, field by field: a zero field leaves what is in force.
+	Limits *Limits `json:"limits,omitempty"`
 	Reason string `json:"reason,omitempty"` // why, at most MaxReasonLength bytes; for the API's log
 }
 

@@ -86,6 +86,7 @@ type Execution struct {
 	// HistoryStart and HistoryEnd bound the part of its conversation's history that the execution added, as indexes of
 	// Reader.Messages. What it sees is the history up to HistoryEnd: 0 until its turn has come.
 	HistoryStart, HistoryEnd int
+	ForkedFrom               *execution.Origin // nil: it is no fork
 
 	CreatedAtMs  int64
 	StartedAtMs  int64
@@ -109,7 +110,7 @@ func (e *Execution) ForNode() Execution {
 // View is what a client sees of the row.
 func (e *Execution) View() execution.View {
 	view := execution.View{
-		ID: e.ID, Agent: e.Agent, ConversationID: e.ConversationID, State: e.State, Wait: e.Wait,
+		ID: e.ID, Agent: e.Agent, ConversationID: e.ConversationID, ForkedFrom: e.ForkedFrom, State: e.State, Wait: e.Wait,
 		CancelRequested: e.CancelRequested && !e.State.Terminal(),
 		PauseRequested:  e.PauseRequested && e.State == execution.Running,
 		Usage:           e.Usage, Metadata: e.Request.Metadata, Step: e.Step, Node: e.Node, Version: e.Version,
@@ -141,9 +142,10 @@ type NewExecution struct {
 	Queue          string        // base queue; empty: the priority's own
 	Deadline       time.Duration // from the start; 0: none
 	Retention      time.Duration // how long it is kept after its end; 0: the store's
-	Checkpoint     []byte        // checkpoint 0, boundary run_start
+	Checkpoint     []byte        // checkpoint 0, boundary run_start unless the execution is a fork
 	Node           string        // the name of that boundary
 	Messages       [][]byte      // the user's message, appended to the conversation when the execution's turn comes
+	Fork           *Fork         // nil: it is no fork
 }
 
 // Reservation is the answer of Reserve. Existing rows come back whatever their state. Tasks are to be enqueued.

@@ -43,7 +43,8 @@ func reserveRow(t *testing.T, b *bench) {
 	want := journal.Execution{
 		ID: n.ID, ConversationID: n.ConversationID, Caller: n.Caller, IdempotencyKey: "key", Agent: "demo",
 		Definition: "abc", Request: n.Request, Priority: execution.High, Queue: "high", State: execution.Queued,
-		Node: "run_start", Version: 1, Wake: 1, Active: true, CreatedAtMs: now, UpdatedAtMs: now, LastSequence: 1,
+		Node: "run_start", Version: 1, Wake: 1, Active: true, HistoryEnd: 1, CreatedAtMs: now, UpdatedAtMs: now,
+		LastSequence: 1,
 	}
 	require.Equal(t, rowText(t, want), rowText(t, answer.Execution))
 	row, err := b.Store.Get(b.ctx(), n.ID)

@@ -51,6 +51,8 @@ func groups() []group {
 		{"delete", deleteClauses()},
 		{"retention and resumption", retentionClauses()},
 		{"conversation", conversationClauses()},
+		{"turn", turnClauses()},
+		{"fork", forkClauses()},
 		{"recovery", recoveryClauses()},
 		{"expiry", expiryClauses()},
 		{"list", listClauses()},

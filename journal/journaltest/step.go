@@ -54,7 +54,7 @@ func commitWhole(t *testing.T, b *bench) {
 	}, answer)
 	want := before
 	want.Step, want.Node, want.Usage, want.Claim, want.Wake, want.LastSequence = 1, "node_1", usage, nil, 2, 4
-	want.Version, want.UpdatedAtMs = before.Version+1, b.clock.Ms()
+	want.Version, want.UpdatedAtMs, want.HistoryEnd = before.Version+1, b.clock.Ms(), 3
 	require.Equal(t, rowText(t, want), rowText(t, a.row()))
 	messages, err := b.Store.Messages(b.ctx(), a.id, 1, 10)
 	require.NoError(t, err)

@@ -21,11 +21,12 @@ func (s *Store) Blob(ctx context.Context, id execution.ID, hash string) ([]byte,
 	if err != nil {
 		return nil, fail(operation, id, err)
 	}
-	content, ok := r.blobs[hash]
-	if !ok {
-		return nil, fail(operation, id, fmt.Errorf("%w: blob %.64s", journal.ErrNotFound, hash))
+	for _, blobs := range append([]map[string][]byte{r.blobs}, r.lent...) {
+		if content, ok := blobs[hash]; ok {
+			return slices.Clone(content), nil
+		}
 	}
-	return slices.Clone(content), nil
+	return nil, fail(operation, id, fmt.Errorf("%w: blob %.64s", journal.ErrNotFound, hash))
 }
 
 func (r *row) keepBlobs(blobs []journal.Blob) {

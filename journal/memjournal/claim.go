@@ -139,7 +139,7 @@ func (s *Store) claimed(r *row, q journal.ClaimRequest, nowMs int64) journal.Cla
 		return strings.Compare(string(a.RequestID), string(b.RequestID))
 	})
 	if r.readsHistory || q.History {
-		history := s.conversations[r.ConversationID].messages
+		history := s.history(r)
 		c.Messages, c.HistoryLength = enough(page(history, q.KnownMessages, -1)), len(history)
 	}
 	return c

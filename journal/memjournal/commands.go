@@ -95,17 +95,7 @@ func (s *Store) Cancel(ctx context.Context, id execution.ID) (journal.Change, er
 		if err := in(r, journal.MoveCancel); err != nil {
 			return journal.Change{}, err
 		}
-		if !r.live(now) {
-			r.takeAway()
-			return journal.Change{Changed: true, Tasks: s.end(r, now, canceled())}, nil
-		}
-		if r.CancelRequested {
-			return journal.Change{Pending: true}, nil
-		}
-		r.CancelRequested, r.cancelMs = true, now
-		r.write(now, execution.CancelRequested{})
-		s.feed.requested(r.Claim.Worker, id)
-		return journal.Change{Changed: true, Pending: true}, nil
+		return s.revoke(r, now), nil
 	})
 }
 

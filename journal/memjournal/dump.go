@@ -16,7 +16,8 @@ func (s *Store) Dump() map[string]string {
 		out[r.index+":"+string(id)] = strconv.FormatInt(r.atMs, 10)
 	}
 	for id, c := range s.conversations {
-		out["conv:"+string(id)] = fmt.Sprintf("%s %s %q %q %d", c.tenant, c.active, c.waiting, c.messages, c.rows)
+		out["conv:"+string(id)] = fmt.Sprintf("%s %s %q %q %q %v %d %d %d", c.tenant, c.active, c.successor, c.waiting, c.messages,
+			c.base, c.from, c.based, c.rows)
 	}
 	for member, key := range s.keys {
 		out[member] = fmt.Sprintf("%+v", *key)
@@ -43,7 +44,8 @@ func (r *row) dump(key string, out map[string]string) {
 	if err != nil {
 		panic(err) // unreachable: the row holds nothing that JSON cannot express
 	}
-	out[key] = fmt.Sprintf("%s %s %v %v %q %d %t %d %d %d", row, r.fingerprint, r.deadline, r.retention, r.messages,
+	out[key] = fmt.Sprintf("%s %s %v %v %q %d %t %v %d %t %d %d %d", row, r.fingerprint, r.deadline, r.retention, r.messages,
+		r.inherited, r.rollback, r.view,
 		r.counter, r.reclaimed, r.runnableMs, r.restMs, r.cancelMs)
 	for i, event := range r.events {
 		out[fmt.Sprintf("%s:events:%d", key, i+1)] = fmt.Sprintf("%d %s", event.atMs, event.payload)

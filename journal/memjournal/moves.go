@@ -94,45 +94,10 @@ func (s *Store) end(r *row, nowMs int64, end journal.Ending) []execution.Task {
 	r.Wait, r.Suspension, r.PendingInteraction = nil, nil, nil
 	r.NotBeforeMs, r.PauseRequested = 0, false
 	r.EndedAtMs = nowMs
+	s.seal(r)
 	r.write(nowMs, journal.EndingPayload(end))
 	r.place(indexPurge, nowMs+s.kept(r))
 	return s.leave(r, nowMs)
-}
-
-// leave takes an ended row out of its conversation.
-func (s *Store) leave(r *row, nowMs int64) []execution.Task {
-	c := s.conversations[r.ConversationID]
-	if !r.Active {
-		c.waiting = slices.DeleteFunc(c.waiting, func(id execution.ID) bool { return id == r.ID })
-		return nil
-	}
-	r.Active, c.active = false, ""
-	if len(c.waiting) == 0 {
-		return nil
-	}
-	next := s.rows[c.waiting[0]]
-	c.waiting = slices.Delete(c.waiting, 0, 1)
-	tasks := s.activate(c, next, nowMs)
-	next.touch(nowMs)
-	s.feed.changed(next)
-	return tasks
-}
-
-// activate gives a row its conversation's turn. Its task should be standing now; a suspended row stays suspended.
-func (s *Store) activate(c *conversation, r *row, nowMs int64) []execution.Task {
-	c.active, r.Active = r.ID, true
-	c.add(r, r.messages)
-	r.messages = nil
-	switch {
-	case r.State != execution.Queued:
-		return nil
-	case r.NotBeforeMs > nowMs:
-		r.Wait = &execution.Wait{Kind: execution.WaitSchedule, UntilMs: r.NotBeforeMs}
-		s.rest(r, nowMs)
-		return nil
-	default:
-		return s.wake(r, nowMs, nowMs)
-	}
 }
 
 func canceled() journal.Ending { return journal.Ending{State: execution.Canceled} }

@@ -27,6 +27,7 @@ func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 	}
 	r := newRow(n, now)
 	s.rows[n.ID] = r
+	s.fork(r, n.Fork)
 	if n.IdempotencyKey != "" {
 		s.keys[keyMember(n)] = &keyEntry{
 			execution: n.ID, partition: execution.HashPartition(keyMember(n)),
@@ -34,8 +35,8 @@ func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 		}
 	}
 	r.write(now, execution.ExecutionQueued{})
-	r.touch(now)
-	tasks := s.join(r, now)
+	tasks := s.join(r, n.Request.OnBusy, now)
+	r.Version, r.UpdatedAtMs = 1, now
 	s.feed.changed(r)
 	return journal.Reservation{Created: true, Execution: r.snapshot(), Tasks: tasks}, nil
 }
@@ -62,47 +63,6 @@ func (s *Store) reserved(n journal.NewExecution) (*row, error) {
 	return r, nil
 }
 
-// admit checks that the conversation takes the execution.
-func (s *Store) admit(n journal.NewExecution) error {
-	if n.ID.Partition() != n.ConversationID.Partition() {
-		return fmt.Errorf("%w: execution and conversation are in two partitions", journal.ErrConflict)
-	}
-	c := s.conversations[n.ConversationID]
-	switch {
-	case c == nil || c.tenant == n.Caller.Tenant && c.active == "":
-		return nil
-	case c.tenant != n.Caller.Tenant:
-		return fmt.Errorf("%w: the conversation belongs to somebody else", journal.ErrConflict)
-	case n.Request.OnBusy != execution.BusyEnqueue:
-		return journal.ErrConversationBusy
-	case len(c.waiting) >= s.cfg.MaxWaiting:
-		return fmt.Errorf("%w: %d executions wait for their turn", journal.ErrLimit, len(c.waiting))
-	default:
-		return nil
-	}
-}
-
-// join gives the row its place in its conversation.
-func (s *Store) join(r *row, nowMs int64) []execution.Task {
-	c := s.conversations[r.ConversationID]
-	if c == nil {
-		c = &conversation{tenant: r.Caller.Tenant}
-		s.conversations[r.ConversationID] = c
-	}
-	c.rows++
-	if c.active != "" {
-		c.waiting = append(c.waiting, r.ID)
-		r.Wait = &execution.Wait{Kind: execution.WaitSchedule}
-		s.rest(r, nowMs)
-		return nil
-	}
-	tasks := s.activate(c, r, nowMs)
-	if len(tasks) > 0 { // a new execution's task is on its way: the usual grace
-		r.place(indexHandoff, nowMs+s.cfg.HandoffGrace.Milliseconds())
-	}
-	return tasks
-}
-
 func newRow(n journal.NewExecution, nowMs int64) *row {
 	r := &row{
 		Execution: journal.Execution{
@@ -122,6 +82,10 @@ func newRow(n journal.NewExecution, nowMs int64) *row {
 	}
 	if r.Priority == "" {
 		r.Priority = execution.Normal
+	}
+	if n.Fork != nil {
+		origin := n.Fork.From
+		r.ForkedFrom, r.readsHistory = &origin, n.Fork.ReadsHistory
 	}
 	if n.Request.StartAtMs > nowMs {
 		r.NotBeforeMs = n.Request.StartAtMs

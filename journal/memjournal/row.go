@@ -23,12 +23,17 @@ type row struct {
 
 	fingerprint string
 	deadline    time.Duration
-	retention   time.Duration // 0: the store's
-	messages    [][]byte      // its first ones, until its turn comes
+	retention   time.Duration       // 0: the store's
+	messages    [][]byte            // its first ones, until its turn comes
+	inherited   int                 // so many of them others had said
+	rollback    bool                // its turn takes back what the active execution has said
+	entered     bool                // its turn has come
+	view        *view               // its history after it was rolled back
+	lent        []map[string][]byte // the large values of those that it was forked from
 
 	events       []storedEvent
-	checkpoints  [][]byte
 	told         execution.Sequence // the last event that followers were told of
+	checkpoints  [][]byte
 	ledger       map[execution.CallID]*journal.LedgerEntry
 	batch        []execution.CallID // that the newest checkpoint names
 	readsHistory bool
@@ -171,6 +176,7 @@ func (r *row) snapshot() journal.Execution {
 	e.Failure = clone(e.Failure)
 	e.Claim = clone(e.Claim)
 	e.Delegation = clone(e.Delegation)
+	e.ForkedFrom = clone(e.ForkedFrom)
 	e.Outcome = clone(e.Outcome)
 	if e.Outcome != nil {
 		e.Outcome.Output = slices.Clone(e.Outcome.Output)

@@ -24,27 +24,6 @@ type Store struct {
 	feed          feed
 }
 
-// conversation is a history and who may add to it.
-type conversation struct {
-	tenant   string
-	active   execution.ID // empty: none
-	waiting  []execution.ID
-	messages [][]byte
-	rows     int // executions not yet purged
-}
-
-// add appends to the history what is the row's.
-func (c *conversation) add(r *row, messages [][]byte) {
-	if len(messages) == 0 {
-		return
-	}
-	if r.HistoryEnd == 0 {
-		r.HistoryStart = len(c.messages)
-	}
-	c.messages = append(c.messages, messages...)
-	r.HistoryEnd = len(c.messages)
-}
-
 // keyEntry is an idempotency key in use.
 type keyEntry struct {
 	execution execution.ID

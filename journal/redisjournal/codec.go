@@ -215,6 +215,7 @@ func decodeRow(r *reply) (journal.Execution, error) {
 		Active:          d.flag("active"),
 		HistoryStart:    int(d.ms("historyStart")),
 		HistoryEnd:      int(d.ms("historyEnd")),
+		ForkedFrom:      d.origin(),
 		CreatedAtMs:     d.ms("createdAtMs"),
 		StartedAtMs:     d.ms("startedAtMs"),
 		UpdatedAtMs:     cmp.Or(d.ms("updatedAtMs"), d.ms("endedAtMs")),
@@ -292,6 +293,21 @@ func (d *decoder) interaction(row *journal.Execution) {
 type storedReceipt struct {
 	RequestID execution.RequestID `json:"requestId"`
 	Response  string              `json:"response"`
+}
+
+// encodeOrigin writes "<execution> <step>".
+func encodeOrigin(origin execution.Origin) string {
+	return string(origin.ExecutionID) + " " + strconv.FormatUint(uint64(origin.Step), 10)
+}
+
+func (d *decoder) origin() *execution.Origin {
+	id, at, found := strings.Cut(d.text("origin"), " ")
+	if !found {
+		return nil
+	}
+	step, err := strconv.ParseUint(at, 10, 64)
+	d.note("origin", err)
+	return &execution.Origin{ExecutionID: execution.ID(id), Step: execution.Step(step)}
 }
 
 const operationField = "operation:"

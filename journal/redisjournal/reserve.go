@@ -31,6 +31,9 @@ func (s *Store) reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 	if n.ID.Partition() != n.ConversationID.Partition() {
 		return journal.Reservation{}, fmt.Errorf("%w: execution and conversation are in two partitions", journal.ErrConflict)
 	}
+	if n.Fork != nil && n.Fork.From.ExecutionID.Partition() != n.ID.Partition() {
+		return journal.Reservation{}, fmt.Errorf("%w: a fork is in the partition of what it comes from", journal.ErrConflict)
+	}
 	if n.IdempotencyKey != "" && execution.KeyPartition(n.Caller, n.IdempotencyKey) != n.ID.Partition() {
 		return s.reserveApart(ctx, n)
 	}
@@ -99,11 +102,12 @@ func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode str
 	var e encoder
 	fields := e.newRow(n)
 	args := []any{
-		mode, shortFingerprint(n.Fingerprint), n.IdempotencyKey, bit(n.Request.OnBusy == execution.BusyEnqueue),
+		mode, shortFingerprint(n.Fingerprint), n.IdempotencyKey, onBusy(n),
 		bit(s.memory.above(ctx, keys[keyRow], reserveCeiling)), n.Caller.Tenant, n.Caller.Subject, member,
 		n.Request.StartAtMs, n.Checkpoint, e.event(execution.ExecutionQueued{}), len(fields) / 2, len(n.Messages),
-		n.Fingerprint,
+		n.Fingerprint, allowed(journal.MoveCancel), e.event(execution.CancelRequested{}),
 	}
+	args = append(args, forked(n.Fork)...)
 	args = append(args, fields...)
 	for _, message := range n.Messages {
 		args = append(args, message)
@@ -122,6 +126,28 @@ func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode str
 	return reservation, r.err
 }
 
+// onBusy is what the script does when the conversation is busy; nothing for refusing.
+func onBusy(n journal.NewExecution) string {
+	if n.Request.OnBusy == execution.BusyReject {
+		return ""
+	}
+	return string(n.Request.OnBusy)
+}
+
+// forked is what the script is told of the history that a fork goes on from.
+func forked(fork *journal.Fork) []any {
+	switch {
+	case fork == nil:
+		return []any{"", 0, ""}
+	case fork.Whole:
+		return []any{string(fork.From.ExecutionID), 0, "whole"}
+	case fork.Own:
+		return []any{string(fork.From.ExecutionID), fork.Length, "own"}
+	default:
+		return []any{string(fork.From.ExecutionID), fork.Length, "all"}
+	}
+}
+
 // newRow is the fields of a new row that the script does not look at, as name and value.
 func (e *encoder) newRow(n journal.NewExecution) []any {
 	fields := []any{
@@ -134,6 +160,12 @@ func (e *encoder) newRow(n journal.NewExecution) []any {
 	}
 	if n.Retention > 0 {
 		fields = append(fields, "retentionMs", n.Retention.Milliseconds())
+	}
+	if n.Fork != nil {
+		fields = append(fields, "origin", encodeOrigin(n.Fork.From))
+		if n.Fork.ReadsHistory {
+			fields = append(fields, "readsHistory", "1")
+		}
 	}
 	if len(n.Overrides) > 0 {
 		fields = append(fields, "overrides", n.Overrides)

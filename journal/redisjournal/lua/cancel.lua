@@ -13,17 +13,9 @@ local m = moves()
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if contains(terminal, row.state) then return { '0', '0', whole(x), '' } end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
-if live(x) then
-  if row.cancelAtMs ~= '' then return { '0', '1', whole(x), '' } end
-  put(x, 'cancelAtMs', text(x.now))
-  event(x, requested_event)
-  x.channel = prefix(x) .. ':requests:' .. row.worker
+local ended, changed = m.revoke(x, requested_event)
+if changed then
   touch(x)
   save(x)
-  return { '1', '1', whole(x), '' }
 end
-m.take(x)
-m.finish(x, 'canceled', CANCELED_EVENT)
-touch(x)
-save(x)
-return { '1', '0', whole(x), tasks(x) }
+return { changed and '1' or '0', ended and '0' or '1', whole(x), tasks(x) }

@@ -13,16 +13,17 @@ local t = tail()
 local x = open(t, {
   'id', 'conversation', 'definition', 'queue', 'state', 'node', 'step', 'usage', 'wake', 'attempts', 'reclaims',
   'version', 'startedAtMs', 'deadlineMs', 'deadlineAtMs', 'active', 'fence', 'fenceCounter', 'expiresAtMs', 'refusedNonce', 'claimAnswer',
-  'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'runnableAtMs', 'waitKind', 'batch', 'readsHistory', 'overrides',
+  'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'runnableAtMs', 'waitKind', 'batch', 'readsHistory', 'overrides', 'shift',
 })
 local row = x.row
 
 -- first_page reads the history from the message that the caller does not know, until it is enough for one reply.
 local function first_page()
   local key = conversation(x) .. ':messages'
-  local length, page, bytes, at = redis.call('LLEN', key), {}, 0, number(known)
+  local list = row.shift ~= '' and parts(x, '')
+  local length, page, bytes, at = list and total(list) or redis.call('LLEN', key), {}, 0, number(known)
   while at < length and bytes < ENOUGH_HISTORY do
-    for _, message in ipairs(redis.call('LRANGE', key, at, at + 15)) do
+    for _, message in ipairs(list and span(list, at, 16) or redis.call('LRANGE', key, at, at + 15)) do
       if bytes >= ENOUGH_HISTORY then break end
       page[#page + 1] = message
       bytes = bytes + #message

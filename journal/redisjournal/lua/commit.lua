@@ -17,7 +17,7 @@ local t = tail()
 local x = open(t, {
   'id', 'state', 'step', 'version', 'runnableAtMs', 'fence', 'committed', 'cancelAtMs', 'pauseAtMs', 'conversation',
   'historyStart', 'wake', 'queue', 'taskQueue', 'startedAtMs', 'attempts', 'reclaims', 'waitKind', 'notBeforeMs', 'batch',
-  'readsHistory', 'interactionRequest',
+  'readsHistory', 'interactionRequest', 'shift',
 })
 local row = x.row
 

@@ -21,6 +21,7 @@ local function fields()
     'interactionAnswered', 'interactionExpiresAtMs', 'interactionOnExpiry', 'interactionExpired', 'interactionReceived', 'pendingMessages',
     'historyStart', 'finalState', 'finalEvent', 'delegationLease', 'delegationRevision', 'delegationClean', 'committed',
     'operationFence', 'operation', 'operationAnswer', 'callerIndex', 'keyMember', 'createdAtMs', 'retentionMs',
+    'historyEnd', 'shift', 'rollback', 'inheritedMessages', 'lent',
   }
 end
 
@@ -193,17 +194,60 @@ end
 local PAGE = 1000
 
 -- history appends messages to the conversation and notes the range that is the row's own. Two rows may append in one
--- script, when one hands the conversation to the other.
-local function history(x, messages)
+-- script, when one hands the conversation to the other: a writer is the one that is written first.
+local function history(x, messages, writer)
   if #messages == 0 then return end
   local key = conversation(x) .. ':messages'
   local appended = x.tail.appended or {}
   x.tail.appended = appended
-  local before = redis.call('LLEN', key) + (appended[key] or 0)
+  local before = redis.call('LLEN', key) + (appended[key] or 0) + number(x.row.shift)
   appended[key] = (appended[key] or 0) + #messages
+  x.newest = messages[#messages]
   if x.row.historyStart == '' then put(x, 'historyStart', text(before)) end
   put(x, 'historyEnd', text(before + #messages))
-  for i = 1, #messages, PAGE do later(x, 'RPUSH', key, unpack(messages, i, math.min(i + PAGE - 1, #messages))) end
+  for i = 1, #messages, PAGE do later(writer or x, 'RPUSH', key, unpack(messages, i, math.min(i + PAGE - 1, #messages))) end
+end
+
+-- parts is the history that the row sees: for each part the list that holds it, the first index there, the one behind its
+-- last, and the list's conversation. A conversation's base is what its history begins with, "<conversation> <first> <behind the
+-- last>" a line; behind that comes its own list from an index on. A view is that of a row that was rolled back: so many
+-- parts of the base, and the own list between two indexes.
+local function parts(x, view)
+  local key, list = conversation(x), {}
+  local stored = redis.call('HMGET', key, 'base', 'from')
+  local most, from, behind = string.match(view, '^(%d+) (%d+) (%d+)$')
+  most, from = number(most or tostring(MAX_PARTS)), number(from or stored[2])
+  for name, first, last in string.gmatch(stored[1] or '', '(%S+) (%d+) (%d+)') do
+    if #list == most then break end
+    list[#list + 1] = { partition(x) .. 'conv:' .. name .. ':messages', number(first), number(last), name }
+  end
+  list[#list + 1] = {
+    key .. ':messages', from, behind and number(behind) or redis.call('LLEN', key .. ':messages'),
+    string.match(key, '}:conv:(.*)$'),
+  }
+  return list
+end
+
+-- total is how many messages parts hold.
+local function total(list)
+  local sum = 0
+  for _, part in ipairs(list) do sum = sum + part[3] - part[2] end
+  return sum
+end
+
+-- span reads at most so many messages of parts from a message on.
+local function span(list, from, most)
+  local found, passed = {}, 0
+  for _, part in ipairs(list) do
+    local first = part[2] + from + #found - passed
+    if first < part[3] and #found < most then
+      for _, message in ipairs(redis.call('LRANGE', part[1], first, math.min(part[3], first + most - #found) - 1)) do
+        found[#found + 1] = message
+      end
+    end
+    passed = passed + part[3] - part[2]
+  end
+  return found
 end
 
 -- check fails on a key of another type than its command's, as the command itself would, but before anything is written.
@@ -295,8 +339,37 @@ local function whole(x)
   }
 end
 
--- erase deletes a row that has ended with all that only it needs; the conversation goes with its last execution. What
--- becomes of an idempotency key is the script's. The first write is a ZREM, and no later one needs memory.
+-- lean takes the conversation from the count of those that are based on what its base is made of; it tells which of these
+-- nobody needs any more.
+local function lean(at, key)
+  local own, counted, unneeded = string.match(key, '}:conv:(.*)$'), {}, {}
+  for name in string.gmatch(redis.call('HGET', key, 'base') or '', '(%S+) %d+ %d+') do
+    if name ~= own and not counted[name] then
+      counted[name] = true
+      local other = at .. 'conv:' .. name
+      if redis.call('HINCRBY', other, 'based', -1) <= 0 and number(redis.call('HGET', other, 'executions')) <= 0 then
+        unneeded[#unneeded + 1] = other
+      end
+    end
+  end
+  return unneeded
+end
+
+-- drop deletes a conversation without executions, and those that were kept for it alone.
+local function drop(at, key)
+  local keys = { key }
+  while #keys > 0 do
+    local last = table.remove(keys)
+    if number(redis.call('HGET', last, 'based')) <= 0 then
+      for _, other in ipairs(lean(at, last)) do keys[#keys + 1] = other end
+      redis.call('UNLINK', last, last .. ':messages', last .. ':waiting', last .. ':executions')
+    end
+  end
+end
+
+-- erase deletes a row that has ended with all that only it needs; the conversation goes with its last execution, unless
+-- others are based on it: then another execution of it finds its history. What becomes of an idempotency key is the
+-- script's. The first write is a ZREM, and no later one needs memory.
 local function erase(x)
   local row, talk, name = x.row, conversation(x), string.sub(x.row.id, TAIL)
   local left = number(redis.call('HGET', talk, 'executions'))
@@ -309,12 +382,20 @@ local function erase(x)
     redis.call('ZREM', listing(x, of, ''), name)
     redis.call('ZREM', listing(x, of, row.state), name)
   end
-  if left <= 1 then
-    redis.call('UNLINK', talk, talk .. ':messages', talk .. ':waiting', talk .. ':executions')
+  if left <= 1 and number(redis.call('HGET', talk, 'based')) <= 0 then
+    drop(partition(x), talk)
   else
     redis.call('HINCRBY', talk, 'executions', -1)
     redis.call('ZREM', talk .. ':executions', name)
     if redis.call('HGET', talk, 'only') == name then redis.call('HDEL', talk, 'only') end
   end
-  redis.call('UNLINK', x.key, x.key .. ':blobs', x.key .. ':results', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
+  local results = x.key .. ':results'
+  if number(redis.call('HGET', results, 'forks')) <= 0 then redis.call('UNLINK', results) end
+  for lender in string.gmatch(row.lent, '%S+') do
+    local key = partition(x) .. 'x:' .. lender
+    if redis.call('HINCRBY', key .. ':results', 'forks', -1) <= 0 and redis.call('EXISTS', key) == 0 then
+      redis.call('UNLINK', key .. ':results')
+    end
+  end
+  redis.call('UNLINK', x.key, x.key .. ':blobs', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
 end

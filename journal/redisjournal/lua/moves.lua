@@ -53,11 +53,21 @@ local function rest(x)
   move(x, 'due', earliest or x.now + LOOK_AGAIN)
 end
 
--- enter makes the row its conversation's active one and appends its first messages. A queued row becomes runnable, at
--- its start time if that is yet to come; a suspended one stays where it is.
-local function enter(x, messages, grace)
+-- enter makes the row its conversation's active one and appends its first messages, behind those of whom it took the place
+-- of. A queued row becomes runnable, at its start time if that is yet to come; a suspended one stays where it is. shift is
+-- what its place in the history is ahead of its place in the list; empty: they are the same. So many of the messages are
+-- inherited.
+local function enter(x, messages, grace, shift, inherited)
   put(x, 'active', '1')
+  if shift ~= '' then put(x, 'shift', shift) end
   history(x, messages)
+  if #messages == 0 then -- a fork that goes on without another word
+    put(x, 'historyStart', text(number(shift)))
+    put(x, 'historyEnd', text(number(shift)))
+  elseif inherited > 0 then
+    put(x, 'historyStart', text(number(x.row.historyStart) + inherited))
+  end
+  clear(x, 'rollback', 'inheritedMessages')
   later(x, 'HSET', conversation(x), 'active', x.row.id)
   if x.row.state ~= 'queued' then return end
   if number(x.row.notBeforeMs) > x.now then
@@ -80,8 +90,33 @@ local function pending(x)
   return messages
 end
 
--- leave takes the row out of its conversation; when it was the active one, the next in line follows.
-local function leave(x)
+-- shape is how the history goes on behind a row that ends: its shift. With back it goes on from before the row.
+local function shape(x, back)
+  local key = conversation(x)
+  local stored = redis.call('HMGET', key, 'base', 'from')
+  local base, from, sum, count = stored[1] or '', number(stored[2]), 0, 0
+  for first, last in string.gmatch(base, '%S+ (%d+) (%d+)') do
+    sum, count = sum + number(last) - number(first), count + 1
+  end
+  if back then
+    local list = key .. ':messages'
+    local start, behind = number(x.row.historyStart) - sum + from, redis.call('LLEN', list)
+    behind = behind + (x.tail.appended and x.tail.appended[list] or 0)
+    put(x, 'view', count .. ' ' .. text(from) .. ' ' .. text(behind))
+    if start > from then
+      base = base .. string.match(key, '}:conv:(.*)$') .. ' ' .. text(from) .. ' ' .. text(start) .. '\n'
+      sum = sum + start - from
+    end
+    from = behind
+    later(x, 'HSET', key, 'base', base, 'from', text(from))
+  end
+  if base == '' and from == 0 then return '' end
+  return text(sum - from)
+end
+
+-- leave takes the row out of its conversation; when it was the active one, the next in line follows. An heir is a row that
+-- is about to be stored and follows at once in place of the line's: row, messages, inherited, back.
+local function leave(x, heir)
   local key = conversation(x)
   local line = key .. ':waiting'
   if x.row.active == '' then
@@ -89,11 +124,15 @@ local function leave(x)
     return
   end
   put(x, 'active', '')
+  if heir then
+    enter(heir.row, heir.messages, GRACE, shape(x, heir.back), heir.inherited)
+    return
+  end
   for _, id in ipairs(redis.call('ZRANGE', line, 0, 9)) do
     later(x, 'ZREM', line, id)
     local next = sibling(x, id)
     if next.row.state == 'queued' or next.row.state == 'suspended' then
-      enter(next, pending(next), 0)
+      enter(next, pending(next), 0, shape(x, next.row.rollback ~= ''), number(next.row.inheritedMessages))
       x.next = next
       return
     end
@@ -101,10 +140,37 @@ local function leave(x)
   later(x, 'HDEL', key, 'active')
 end
 
+-- CARRIERS are the boundaries behind which the newest message may ask for tools that have not answered.
+local CARRIERS = { model_response = true, tool_call = true, tool_return = true }
+
+-- seal answers the open tool calls of a row that ends, so that its history stays one that a model can be sent: a call with
+-- a receipt by what that holds, any other by an error. It is the one script that looks into messages; what it cannot read
+-- stays open, and is closed whenever the history is sent. See journal.Seal.
+local function seal(x, heir)
+  if not CARRIERS[x.row.node] or x.row.active == '' then return end
+  local newest = x.newest or redis.call('LINDEX', conversation(x) .. ':messages', -1)
+  if not newest and x.row.shift ~= '' then
+    local list = parts(x, '')
+    newest = span(list, total(list) - 1, 1)[1]
+  end
+  local read, message = pcall(cjson.decode, newest or '')
+  if not read or type(message) ~= 'table' or message.role ~= 'assistant' or type(message.toolCalls) ~= 'table' then return end
+  local sealed = {}
+  for i, call in ipairs(message.toolCalls) do
+    local id, name = tostring(call.callId), tostring(call.name)
+    local receipt = redis.call('HGET', x.tools, id .. ':receipt')
+    local result = receipt and string.match(receipt, '^{"v":%d+,"result":(.*)}$')
+    local head = string.gsub(SEALED_HEAD, '"@CALL@"', function() return cjson.encode(id) end)
+    head = string.gsub(head, '"@NAME@"', function() return cjson.encode(name) end)
+    sealed[i] = '{"role":"tool","toolResult":' .. (result or head) .. ',"executionId":' .. cjson.encode(x.row.id) .. '}'
+  end
+  history(x, sealed, heir and heir.row)
+end
+
 -- LIVE are fields that say nothing about a row that has ended, or nothing that its key does not say.
 local LIVE = {
   id = true, fenceCounter = true, taskQueue = true, runnableAtMs = true, deadlineMs = true, pendingMessages = true,
-  retentionMs = true,
+  retentionMs = true, shift = true, rollback = true, inheritedMessages = true,
 }
 
 -- A claim reads overrides, and is granted on no row that has ended.
@@ -136,8 +202,9 @@ local function settle(x)
 end
 
 -- finish ends the row: terminal event, claim, interaction and wait gone, conversation handed on.
-local function finish(x, state, payload)
+local function finish(x, state, payload, heir)
   local row = x.row
+  seal(x, heir)
   put(x, 'state', state)
   put(x, 'endedAtMs', text(x.now))
   let_go(x)
@@ -149,7 +216,7 @@ local function finish(x, state, payload)
   if state ~= 'completed' then put(x, 'outcome', '') end
   if state ~= 'failed' then put(x, 'failure', '') end
   event(x, payload)
-  leave(x)
+  leave(x, heir)
   x.settle = settle
   move(x, 'purge', x.now + kept(x))
   if row.delegationLease ~= '' and row.delegationClean == '' then
@@ -230,6 +297,21 @@ local function answer_interaction(x, payload)
   runnable(x, GRACE)
 end
 
+-- revoke cancels a row that may be canceled: it ends here unless a live claim holds it, whose holder is then asked to. It
+-- tells whether the row ended, and whether anything changed.
+local function revoke(x, requested_event, heir)
+  if not live(x) then
+    take(x)
+    finish(x, 'canceled', CANCELED_EVENT, heir)
+    return true, true
+  end
+  if x.row.cancelAtMs ~= '' then return false, false end
+  put(x, 'cancelAtMs', text(x.now))
+  event(x, requested_event)
+  x.channel = prefix(x) .. ':requests:' .. x.row.worker
+  return false, true
+end
+
 -- talk lists the row among the executions of its conversation: the only one in a field, several in an index.
 local function talk(x, first, only)
   local key, name = conversation(x), string.sub(x.row.id, TAIL)
@@ -269,4 +351,5 @@ return {
   finalize = finalize, suspend = suspend, quarantine = quarantine, ask = ask, asked = asked,
   answer_interaction = answer_interaction, talk = talk, due_entry = due_entry, action = action,
   suspended_until = suspended_until,
+  revoke = revoke, pending = pending, shape = shape,
 }

@@ -1,0 +1,153 @@
+package memjournal
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// part is a piece of a history: messages that a conversation holds, from an index on and up to another one.
+type part struct {
+	conversation execution.ConversationID
+	from, to     int
+}
+
+// conversation is a history and who may add to it. The history is base and, behind it, messages from the index from on: what
+// stands before that is in the base, or was rolled back.
+type conversation struct {
+	id        execution.ConversationID
+	tenant    string
+	active    execution.ID // empty: none
+	waiting   []execution.ID
+	successor execution.ID // the first in the line if it takes the place of the active one; else empty
+	messages  [][]byte
+	base      []part
+	from      int
+	based     int // conversations whose base names this one
+	rows      int // executions not yet purged
+}
+
+// view is the history of an execution that was rolled back: so many parts of the base, and the messages between two indexes.
+type view struct{ parts, from, to int }
+
+// length is that of the history.
+func (c *conversation) length() int { return total(c.base) + len(c.messages) - c.from }
+
+func total(parts []part) (length int) {
+	for _, p := range parts {
+		length += p.to - p.from
+	}
+	return length
+}
+
+// add appends to the history what is the row's.
+func (c *conversation) add(r *row, messages [][]byte) {
+	if len(messages) == 0 {
+		return
+	}
+	c.messages = append(c.messages, messages...)
+	r.HistoryEnd = c.length()
+}
+
+// enter appends what the row says first, behind what those had said that it took the place of.
+func (c *conversation) enter(r *row) {
+	r.HistoryStart = c.length() + r.inherited
+	r.HistoryEnd = c.length()
+	c.add(r, r.messages)
+	r.messages, r.inherited, r.rollback = nil, 0, false
+}
+
+// parts is the history that the row sees.
+func (s *Store) parts(r *row) []part {
+	c := s.conversations[r.ConversationID]
+	base, from, to := c.base, c.from, len(c.messages)
+	if r.view != nil {
+		base, from, to = base[:r.view.parts], r.view.from, r.view.to
+	}
+	return append(slices.Clone(base), part{c.id, from, to})
+}
+
+// history is what the row sees, not copied.
+func (s *Store) history(r *row) [][]byte {
+	parts := s.parts(r)
+	if len(parts) == 1 {
+		return s.conversations[parts[0].conversation].messages[parts[0].from:parts[0].to]
+	}
+	var all [][]byte
+	for _, p := range parts {
+		all = append(all, s.conversations[p.conversation].messages[p.from:p.to]...)
+	}
+	return all
+}
+
+// rollBack lets the history go on from before the row, which has just ended.
+func (c *conversation) rollBack(r *row) {
+	start := r.HistoryStart - total(c.base) + c.from
+	r.view = &view{parts: len(c.base), from: c.from, to: len(c.messages)}
+	if start > c.from {
+		c.base = append(slices.Clone(c.base), part{c.id, c.from, start})
+	}
+	c.from = len(c.messages)
+}
+
+// seal answers the open tool calls of a row that ends.
+func (s *Store) seal(r *row) {
+	if !r.Active || !journal.CarriesCalls(r.Node) {
+		return
+	}
+	all := s.history(r)
+	if len(all) == 0 {
+		return
+	}
+	s.conversations[r.ConversationID].add(r, journal.Seal(r.ID, all[len(all)-1], func(call execution.CallID) []byte {
+		if entry := r.ledger[call]; entry != nil && entry.State == journal.Done {
+			return entry.Receipt
+		}
+		return nil
+	}))
+}
+
+// baseOf is the history of a fork before anything is said in it, or false when the other one has none of that length.
+func (s *Store) baseOf(r *row, fork *journal.Fork) ([]part, bool) {
+	length := fork.Length
+	switch {
+	case fork.Whole:
+		length = r.HistoryEnd
+	case fork.Own:
+		length += r.HistoryStart
+	}
+	var base []part
+	for _, p := range s.parts(r) {
+		if p.to = min(p.to, p.from+length); p.to > p.from {
+			base = append(base, p)
+			length -= p.to - p.from
+		}
+	}
+	return base, length == 0
+}
+
+// lean counts the conversation among those that its base is made of, or no longer.
+func (s *Store) lean(c *conversation, by int) {
+	counted := map[execution.ConversationID]bool{c.id: true}
+	for _, p := range c.base {
+		if counted[p.conversation] {
+			continue
+		}
+		counted[p.conversation] = true
+		other := s.conversations[p.conversation]
+		other.based += by
+		if other.based == 0 && other.rows == 0 {
+			s.drop(other)
+		}
+	}
+}
+
+// drop deletes a conversation that has no execution, unless another one is based on it.
+func (s *Store) drop(c *conversation) {
+	if c.based > 0 {
+		return
+	}
+	delete(s.conversations, c.id)
+	s.lean(c, -1)
+}
