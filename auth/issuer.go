@@ -77,12 +77,13 @@ func NewIssuer(cfg IssuerConfig) (*Issuer, error) {
 	return &Issuer{cfg: cfg}, nil
 }
 
-// Run asks the issuer what it says of itself, until it answers or ctx ends. Until then its tokens are ErrUnavailable.
+// Run asks the issuer what it says of itself until it answers; its tokens are ErrUnavailable so long. It ends with ctx.
 func (i *Issuer) Run(ctx context.Context) error {
 	for wait := i.cfg.Retry; ; wait = min(2*wait, longestRetry) {
 		err := i.discover(ctx)
 		if err == nil {
 			i.cfg.Logger.InfoContext(ctx, "tokens of the issuer are taken", "issuer", i.cfg.URL, "audience", i.cfg.Audience)
+			<-ctx.Done()
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -23,8 +23,9 @@ type MonitoringConfig struct {
 	Path string
 	// Redis is the caller's client; it is never closed here.
 	Redis redis.UniversalClient
-	// ReadOnly refuses every change with 405. Otherwise changes are accepted from pages of the same origin alone.
-	ReadOnly bool
+	// MayChange reports whether the request's sender may change queues and tasks; the pages of whoever may not offer no
+	// change, and the attempt is 405. Changes are accepted from pages of the same origin alone. nil: nobody may.
+	MayChange func(*http.Request) bool
 }
 
 // Monitoring is asynqmon under Path. Register it for Path itself and for everything below:
@@ -43,23 +44,34 @@ func Monitoring(cfg MonitoringConfig) (http.Handler, error) {
 	if cfg.Path == "/" || path.Clean(cfg.Path) != cfg.Path || !strings.HasPrefix(cfg.Path, "/") {
 		return nil, fmt.Errorf("dashboard: config Path: %q is not an absolute path without trailing slash", cfg.Path)
 	}
-	mon := asynqmon.New(asynqmon.Options{
-		RootPath:         cfg.Path,
-		RedisConnOpt:     shared{cfg.Redis},
-		PayloadFormatter: asynqmon.PayloadFormatterFunc(func(_ string, data []byte) string { return show(data) }),
-		ResultFormatter:  asynqmon.ResultFormatterFunc(func(_ string, data []byte) string { return show(data) }),
-		ReadOnly:         cfg.ReadOnly,
-	})
+	if cfg.MayChange == nil {
+		cfg.MayChange = func(*http.Request) bool { return false }
+	}
+	readOnly, whole := newMonitoring(cfg, true), newMonitoring(cfg, false)
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != cfg.Path && !strings.HasPrefix(r.URL.Path, cfg.Path+"/") {
 			http.NotFound(w, r)
 			return
 		}
 		answer := &fixed{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path)}
-		mon.ServeHTTP(answer, r)
+		if cfg.MayChange(r) {
+			whole.ServeHTTP(answer, r)
+		} else {
+			readOnly.ServeHTTP(answer, r)
+		}
 		answer.finish()
 	})
 	return http.NewCrossOriginProtection().Handler(pages), nil
+}
+
+func newMonitoring(cfg MonitoringConfig, readOnly bool) http.Handler {
+	return asynqmon.New(asynqmon.Options{
+		RootPath:         cfg.Path,
+		RedisConnOpt:     shared{cfg.Redis},
+		PayloadFormatter: asynqmon.PayloadFormatterFunc(func(_ string, data []byte) string { return show(data) }),
+		ResultFormatter:  asynqmon.ResultFormatterFunc(func(_ string, data []byte) string { return show(data) }),
+		ReadOnly:         readOnly,
+	})
 }
 
 // shared gives asynqmon the caller's client. asynqmon closes it only in its own Close, which is never called.

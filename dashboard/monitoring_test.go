@@ -27,7 +27,9 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 func serve(t *testing.T, rdb redis.UniversalClient, readOnly bool) string {
 	t.Helper()
-	h, err := dashboard.Monitoring(dashboard.MonitoringConfig{Redis: rdb, ReadOnly: readOnly})
+	h, err := dashboard.Monitoring(dashboard.MonitoringConfig{
+		Redis: rdb, MayChange: func(*http.Request) bool { return !readOnly },
+	})
 	require.NoError(t, err)
 	e := echo.New()
 	e.Any("/monitoring", echo.WrapHandler(h))

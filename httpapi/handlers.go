@@ -143,4 +143,3 @@ func plain(c echo.Context) error {
 	_, err := parameters(c)
 	return err
 }
-

@@ -72,8 +72,24 @@ func welcome(s streams, cfg config.Dev, started app.Started) {
 	if cfg.Addr != "127.0.0.1:8080" {
 		environment = "PAWL_URL=" + started.URL + " "
 	}
+	environment += keyFor(cfg, started)
 	_, _ = fmt.Fprintf(s.out, "\nPawl is starting on %s: %s.\nOpen  %s/monitoring\nType  %s%s submit --watch %s \"Oslo, please\"\n\n",
 		started.URL, started.Redis, started.URL, environment, self(), agent) // a closed pipe does not stop it
+}
+
+// keyFor is what a command needs in its environment to show a key: the one that was made, as there was none, or a new one.
+func keyFor(cfg config.Dev, started app.Started) string {
+	if key := started.Key.Reveal(); key != "" {
+		return "PAWL_API_KEY=" + key + " "
+	}
+	if started.KeysIn == "" {
+		return ""
+	}
+	url := ""
+	if cfg.RedisURL == "" { // a Redis of dev's own; that of the environment is known, and may have a password
+		url = "PAWL_REDIS_URL=" + started.KeysIn.Reveal() + " "
+	}
+	return fmt.Sprintf("PAWL_API_KEY=$(%s%s keys create --tenant default --subject local --role operate) ", url, self())
 }
 
 // writeAgents writes the demo agent's file. It never overwrites one.

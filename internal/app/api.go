@@ -2,13 +2,11 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/auth"
 	"github.com/pawl-run/pawl/dashboard"
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/httpapi"
@@ -23,7 +21,7 @@ const apiConnections = 50
 // RunAPI serves the API until ctx ends.
 func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 	deps = deps.withDefaults()
-	if err := requireLoopback(cfg.Addr); err != nil {
+	if err := requireLoopback(cfg.Addr, cfg.Auth); err != nil {
 		return err
 	}
 	catalog, err := deps.agents(cfg.AgentsFile)
@@ -37,7 +35,11 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		return err
 	}
 	defer b.close(context.WithoutCancel(ctx), deps.Logger)
-	server, err := newServer(b, catalog, cfg, deps)
+	access, err := newAccess(ctx, b.rdb, cfg.Auth, deps.Logger)
+	if err != nil {
+		return err
+	}
+	server, err := newServer(b, catalog, access.gate, cfg, deps)
 	if err != nil {
 		return err
 	}
@@ -53,10 +55,11 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 			return serve(ctx, listener, deps.mount(server), server.Drain, deps.Logger)
 		},
 		func(ctx context.Context) error { return catalog.watch(ctx, deps.Again) },
+		access.run,
 	)
 }
 
-func newServer(b *base, catalog link.Catalog, cfg config.API, deps Deps) (*httpapi.Server, error) {
+func newServer(b *base, catalog link.Catalog, gate *auth.Gate, cfg config.API, deps Deps) (*httpapi.Server, error) {
 	service, err := link.New(link.Config{
 		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Logger: deps.Logger,
@@ -65,12 +68,14 @@ func newServer(b *base, catalog link.Catalog, cfg config.API, deps Deps) (*httpa
 		return nil, err
 	}
 	// Without keys everybody is an operator of executions, but the queues are only to be looked at.
-	monitoring, err := dashboard.Monitoring(dashboard.MonitoringConfig{Redis: b.rdb, ReadOnly: true})
+	monitoring, err := dashboard.Monitoring(dashboard.MonitoringConfig{
+		Redis: b.rdb, MayChange: func(r *http.Request) bool { return auth.From(r.Context()).Tends() },
+	})
 	if err != nil {
 		return nil, err
 	}
 	return httpapi.New(httpapi.Config{
-		Link: service, Monitoring: monitoring, MaxBody: int64(cfg.MaxBody), Version: version.Read().Version,
+		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, MaxBody: int64(cfg.MaxBody), Version: version.Read().Version,
 		Logger: deps.Logger,
 		Ready: func(ctx context.Context) (httpapi.Readiness, error) {
 			readiness := httpapi.Readiness{Redis: b.facts, Durability: durability(b.facts)}
@@ -102,23 +107,4 @@ func (d Deps) mount(api http.Handler) http.Handler {
 		mux.Handle(pattern, handler)
 	}
 	return mux
-}
-
-// errNeedsKeys: without keys everybody who reaches the API may do everything.
-var errNeedsKeys = errors.New("without API keys the API serves loopback addresses only, such as 127.0.0.1:8080")
-
-// requireLoopback refuses an address that other machines can reach.
-func requireLoopback(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("PAWL_HTTP_ADDR: %w", err)
-	}
-	if host == "localhost" {
-		return nil
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil || !ip.Unmap().IsLoopback() {
-		return fmt.Errorf("PAWL_HTTP_ADDR is %s: %w", addr, errNeedsKeys)
-	}
-	return nil
 }

@@ -27,10 +27,11 @@ func quietDeps() Deps { return Deps{Logger: slog.New(slog.DiscardHandler)} }
 func TestRequireLoopback_RefusesWhatOthersCanReach(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"127.0.0.1:8080", "127.9.9.9:1", "[::1]:8080", "localhost:0", "[::ffff:127.0.0.1]:1"} {
-		require.NoError(t, requireLoopback(addr), addr)
+		require.NoError(t, requireLoopback(addr, config.Auth{}), addr)
 	}
 	for _, addr := range []string{":8080", "0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "example.org:80"} {
-		require.ErrorIs(t, requireLoopback(addr), errNeedsKeys, addr)
+		require.ErrorIs(t, requireLoopback(addr, config.Auth{Auth: config.AuthNone}), errNeedsKeys, addr)
+		require.NoError(t, requireLoopback(addr, config.Auth{Auth: config.AuthKeys}), addr)
 		err := RunAPI(t.Context(), config.API{HTTP: config.HTTP{Addr: addr}}, quietDeps())
 		require.ErrorIs(t, err, errNeedsKeys, "refused before anything is opened")
 	}

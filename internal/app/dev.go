@@ -17,13 +17,17 @@ type Started struct {
 	URL    string // of the API
 	Redis  string // what it stands on
 	Agents []string
+	// Key is an API key that was made because there was none and PAWL_AUTH asks for one; empty: none was made.
+	Key config.Secret
+	// KeysIn is the Redis that holds the keys, when PAWL_AUTH asks for one and there are some already.
+	KeysIn config.Secret
 }
 
 // RunDev runs API, worker and reaper in one process, on a Redis of its own if the environment names none. started is
 // called when the API listens. It stops in the order API, worker, reaper, Redis.
 func RunDev(ctx context.Context, cfg config.Dev, deps Deps, started func(Started)) error {
 	deps = deps.withDefaults()
-	if err := requireLoopback(cfg.Addr); err != nil {
+	if err := requireLoopback(cfg.Addr, cfg.Auth); err != nil {
 		return err
 	}
 	listener, err := listen(ctx, "PAWL_HTTP_ADDR", cfg.Addr)
@@ -41,7 +45,11 @@ func RunDev(ctx context.Context, cfg config.Dev, deps Deps, started func(Started
 	defer store.stop()
 	deps.Listener, deps.NoChecks, deps.Waker = listener, store.embedded, &queue.Waker{}
 	deps.Extra = map[string]http.Handler{"POST " + demoPath: http.HandlerFunc(demoLookup)}
-	started(Started{URL: "http://" + listener.Addr().String(), Redis: store.about, Agents: deps.Catalog.Names()})
+	about := Started{URL: "http://" + listener.Addr().String(), Redis: store.about, Agents: deps.Catalog.Names()}
+	if err := about.withKey(ctx, cfg.Auth, store.url); err != nil {
+		return err
+	}
+	started(about)
 	return runThree(ctx, cfg, deps, store)
 }
 
@@ -73,7 +81,7 @@ func runThree(ctx context.Context, cfg config.Dev, deps Deps, store *devRedis) e
 	reaper := config.Reaper{Store: base, Log: cfg.Log, Journal: cfg.Journal, Reap: cfg.Reap}
 	worker := config.Worker{Store: base, Log: cfg.Log, Journal: cfg.Journal, Work: cfg.Work}
 	api := config.API{
-		Store: base, Log: cfg.Log, Journal: cfg.Journal, HTTP: cfg.HTTP,
+		Store: base, Log: cfg.Log, Journal: cfg.Journal, HTTP: cfg.HTTP, Auth: cfg.Auth,
 		Agents: config.Agents{AgentsFile: cfg.AgentsFile},
 	}
 	return inOrder(

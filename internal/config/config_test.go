@@ -43,6 +43,7 @@ func TestLoad_DefaultsAreThoseOfTheManual(t *testing.T) { //nolint:paralleltest 
 	require.Equal(t, LogLevel(slog.LevelInfo), dev.Level)
 	require.Empty(t, dev.Format)
 	require.Empty(t, dev.Queues)
+	require.Equal(t, Auth{Auth: AuthNone, OIDCTenant: "tenant", OIDCSubject: "sub", OIDCRole: "role"}, dev.Auth)
 	var client Client
 	require.NoError(t, Load(&client))
 	require.Equal(t, "http://127.0.0.1:8080", client.URL)
@@ -71,6 +72,48 @@ func TestLoad_RefusesAndNamesTheVariable(t *testing.T) {
 			err := Load(&Worker{})
 			require.ErrorContains(t, err, tc.want)
 			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
+func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) { //nolint:paralleltest // it sets the environment
+	const issuer, audience = "PAWL_OIDC_ISSUER=https://login.example.com", "PAWL_OIDC_AUDIENCE=pawl"
+	const keys, origins = "PAWL_AUTH=keys", "PAWL_CORS_ORIGINS="
+	for _, tc := range []struct {
+		want string
+		env  []string
+	}{
+		{"", []string{keys}},
+		{"", []string{keys, issuer, audience, origins + "https://app.example.com,http://localhost:5173"}},
+		{"", []string{keys, "PAWL_OIDC_ISSUER=http://127.0.0.1:9000/realm", audience, origins + "*"}},
+		{"", []string{origins + "http://localhost:5173"}},
+		{`PAWL_AUTH: want none or keys, have "token"`, []string{"PAWL_AUTH=token"}},
+		{"PAWL_OIDC_ISSUER needs PAWL_AUTH=keys", []string{issuer, audience}},
+		{"PAWL_OIDC_AUDIENCE is required", []string{keys, issuer}},
+		{"PAWL_OIDC_AUDIENCE: there is no", []string{keys, audience}},
+		{"PAWL_OIDC_ISSUER: want https", []string{keys, "PAWL_OIDC_ISSUER=http://login.example.com", audience}},
+		{"PAWL_OIDC_ISSUER: want an address", []string{keys, "PAWL_OIDC_ISSUER=login", audience}},
+		{"PAWL_CORS_ORIGINS: * needs PAWL_AUTH=keys", []string{origins + "*"}},
+		{`have "https://app.example.com/"`, []string{origins + "https://app.example.com/"}},
+		{`have "app.example.com"`, []string{origins + "app.example.com"}},
+		{`have "https://*.example.com"`, []string{keys, origins + "https://*.example.com"}},
+		{`have "null"`, []string{keys, origins + "null"}},
+	} {
+		t.Run(strings.Join(tc.env, " "), func(t *testing.T) {
+			clean(t)
+			t.Setenv("PAWL_REDIS_URL", "redis://localhost:6379")
+			t.Setenv("PAWL_AGENTS", "agents.yaml")
+			for _, entry := range tc.env {
+				name, value, _ := strings.Cut(entry, "=")
+				t.Setenv(name, value)
+			}
+			var api API
+			err := Load(&api)
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tc.want)
 		})
 	}
 }
@@ -127,7 +170,7 @@ func TestLoad_TakesAnEmptyValueAsUnset(t *testing.T) {
 
 func TestUsage_ListsEveryNameWithItsMeaning(t *testing.T) {
 	t.Parallel()
-	for _, program := range []any{&API{}, &Worker{}, &Reaper{}, &Dev{}, &Client{}} {
+	for _, program := range []any{&API{}, &Worker{}, &Reaper{}, &Dev{}, &Keys{}, &Client{}} {
 		var out bytes.Buffer
 		require.NoError(t, Usage(&out, program))
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]

@@ -26,6 +26,7 @@ func Manual(out io.Writer) error {
 		{"`worker`", &Worker{}},
 		{"`reaper`", &Reaper{}},
 		{"`pawl dev`", &Dev{}},
+		{"`pawl keys`", &Keys{}},
 		{"`pawl submit`, `list`, `watch`, `input`, `cancel`, `pause`, `resume`, `blob`", &Client{}},
 	} {
 		if _, err := fmt.Fprintf(out, "\n## %s\n\n```text\n", program.title); err != nil {

@@ -8,6 +8,7 @@ type API struct {
 	Log
 	Journal
 	HTTP
+	Auth
 	Agents
 }
 
@@ -35,6 +36,7 @@ type Dev struct {
 	Log
 	Journal
 	HTTP
+	Auth
 	DevAgents
 	Work
 	Reap
@@ -75,7 +77,7 @@ type Journal struct {
 
 // HTTP configures the API's server.
 type HTTP struct {
-	Addr    string `envconfig:"PAWL_HTTP_ADDR" default:"127.0.0.1:8080" desc:"where the API listens; a loopback address, as there are no API keys yet"`
+	Addr    string `envconfig:"PAWL_HTTP_ADDR" default:"127.0.0.1:8080" desc:"where the API listens; any but a loopback address needs PAWL_AUTH=keys"`
 	MaxBody Size   `envconfig:"PAWL_MAX_BODY" default:"1MiB" desc:"the largest request body"`
 	MaxOpen int64  `envconfig:"PAWL_MAX_OPEN" default:"0" desc:"open executions above which a submission answers 429; 0: no limit"`
 }
