@@ -12,8 +12,8 @@ type Inspector interface {
 	// Inspect returns the row and what stands beside it, all of one moment; ErrNotFound for an unknown id. Its cost does not
 	// grow with the log, the history, or the number of executions.
 	Inspect(ctx context.Context, id execution.ID) (Inspection, error)
-	// Oldest is the place of the oldest execution of the tenant in an open state; false when there is none. It reads one
-	// entry for each partition. ErrConflict: no tenant, or a state that is not open.
+	// Oldest is the place of the oldest execution of the tenant, or of execution.AllTenants, in an open state; false when there
+	// is none. It reads one entry for each partition. ErrConflict: no tenant, or a state that is not open.
 	Oldest(ctx context.Context, tenant string, state execution.State) (oldest ListMark, found bool, err error)
 }
 

@@ -90,12 +90,16 @@ func oldest(t *testing.T, b *bench) {
 			n.ID, n.ConversationID = testID(p, b.number()), testConversation(p, b.number())
 		}
 	}
-	b.reserve(elsewhere(3), func(n *journal.NewExecution) { n.Caller.Tenant = "another" })
+	others := b.reserve(elsewhere(3), func(n *journal.NewExecution) { n.Caller.Tenant = "another" })
 	b.clock.Advance(time.Minute)
 	first := b.reserve(elsewhere(9))
 	b.clock.Advance(time.Minute)
 	second := b.reserve(elsewhere(2))
 	require.Equal(t, &journal.ListMark{CreatedAtMs: first.row().CreatedAtMs, ID: first.id}, find(execution.Queued))
+	mark, found, err := b.Store.Oldest(b.ctx(), execution.AllTenants, execution.Queued)
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, others.id, mark.ID, "of all tenants")
 	first.claim()
 	require.Equal(t, second.id, find(execution.Queued).ID)
 	require.Equal(t, first.id, find(execution.Running).ID)

@@ -44,7 +44,8 @@ func (s *Store) Oldest(ctx context.Context, tenant string, state execution.State
 	}
 	found := false
 	for _, r := range s.rows {
-		if r.Caller.Tenant == tenant && r.State == state && (!found || oldest.Before(r.mark())) {
+		mine := tenant == execution.AllTenants || r.Caller.Tenant == tenant
+		if mine && r.State == state && (!found || oldest.Before(r.mark())) {
 			oldest, found = r.mark(), true
 		}
 	}
