@@ -18,7 +18,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/peers record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/peers test/deploy record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ test/peers: setup ## Talk to published MCP and model servers (npm, Node 20 or ne
 	go vet -tags peers ./test/peers/...
 	go test -tags peers -timeout 10m $(TEST_FLAGS) ./test/peers/...
 
+test/deploy: setup ## Run compose.yaml as plain processes; check the manifests, the units and the static binaries
+	cd test/deploy && go vet ./... && go test -timeout 10m $(TEST_FLAGS) ./...
+
 record: ## Record transcripts of real models; needs OPENAI_API_KEY and OPENAI_MODEL, or the same of ANTHROPIC
 	go test -count 1 -run RecordedTranscripts ./backend/local/openai ./backend/local/anthropic -record
 
@@ -50,6 +53,7 @@ soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed 
 
 lint: tools ## Run the linters and check the format
 	$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
+	cd test/deploy && $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
 	@files="$$($(BIN)/gofumpt-$(GOFUMPT_VERSION) -l .)"; \
 	if [ -n "$$files" ]; then echo "gofumpt would change:"; echo "$$files"; exit 1; fi
 
