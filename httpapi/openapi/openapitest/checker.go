@@ -165,7 +165,7 @@ func Resolve(document map[string]any, part any) map[string]any {
 
 // Find is the call that a request makes; nil when the document has none.
 func (c *Checker) Find(r *http.Request) *Call {
-	segments := strings.Split(r.URL.Path, "/")
+	segments := strings.Split(r.URL.EscapedPath(), "/")
 	var found *Call
 	for _, call := range c.calls {
 		if call.Method == r.Method && call.matches(segments) && (found == nil || !strings.Contains(call.Path, "{")) {

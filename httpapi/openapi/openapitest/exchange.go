@@ -143,11 +143,15 @@ func (c *Checker) body(response map[string]any, x Exchange) error {
 	return nil
 }
 
+// silence is what a stream says without saying anything: a comment, perhaps with the id of an event that was kept back, or when
+// to come back.
+var silence = regexp.MustCompile(`^(:|id: [0-9]+\n:|retry: [0-9]+)$`)
+
 // stream checks each message of a stream, the last one unless it was cut off.
 func (c *Checker) stream(text []byte) error {
 	messages := strings.Split(string(text), "\n\n")
 	for _, message := range messages[:len(messages)-1] {
-		if message == ":" {
+		if silence.MatchString(message) {
 			continue
 		}
 		fields := map[string]string{}

@@ -9,6 +9,25 @@ import (
 	"testing"
 )
 
+// shared is the Checker of the whole test program: to make one takes long.
+var shared = sync.OnceValues(New)
+
+// Shared is the Checker of the whole test program.
+func Shared(tb testing.TB) *Checker {
+	tb.Helper()
+	checker, err := shared()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return checker
+}
+
+// Handler is the handler, held against the document: what is wrong with an exchange fails the test. See Checker.Handler.
+func Handler(tb testing.TB, next http.Handler) http.Handler {
+	tb.Helper()
+	return Shared(tb).Handler(tb, next)
+}
+
 // Handler is the handler, held against the document: what is wrong with an exchange fails the test. Pages of their own, such as
 // the monitoring, are passed over.
 func (c *Checker) Handler(tb testing.TB, next http.Handler) http.Handler {
