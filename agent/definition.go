@@ -19,6 +19,8 @@ type Definition struct {
 	// OutputRetries is how often the model may correct an answer that does not fit the schema; 1 by default.
 	OutputRetries int    `json:"outputRetries"`
 	Queue         string `json:"queue,omitempty"` // base queue in place of the priority's
+	// Retention is how long executions are kept after their end unless they say otherwise; 0: the installation's.
+	Retention time.Duration `json:"retention,omitempty"`
 	// Results say what becomes of large tool results.
 	Results Results `json:"results,omitzero"`
 }

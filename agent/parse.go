@@ -81,6 +81,7 @@ func parseAgent(o *object, name string) *Definition {
 	d.OutputSchema = o.schema("outputSchema", false)
 	d.OutputRetries = o.small("outputRetries", 1)
 	d.Queue = parseQueue(o)
+	d.Retention = parseRetention(o)
 	checkMoney(o, d)
 	refuseAnswerTool(o, d)
 	d.Results = parseResults(o)

@@ -1,19 +1,16 @@
 package executor
 
 import (
-	"bytes"
 	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
-	"github.com/pawl-run/pawl/execution"
 )
 
 // errDefinition reports a definition this worker cannot run: it is not stored, cannot be read, or needs what this program
@@ -29,6 +26,8 @@ type ready struct {
 	definition *agent.Definition
 	kit        *local.Kit
 	schemas    *schemas
+	// limited: the limits of the definition are those of a resume, and hold whatever a checkpoint says.
+	limited bool
 }
 
 // definitions keeps the definitions used last, by hash and overrides.
@@ -71,30 +70,22 @@ func (d *definitions) get(ctx context.Context, hash string, overrides []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
 	}
-	if definition, err = override(definition, overrides); err != nil {
+	adjustments, err := agent.DecodeAdjustments(overrides)
+	if err == nil {
+		definition, err = definition.Adjusted(adjustments)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
 	}
 	kit, err := d.builder.Build(ctx, definition)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
 	}
-	made := &ready{key: key, definition: definition, kit: kit, schemas: newSchemas()}
+	made := &ready{
+		key: key, definition: definition, kit: kit, schemas: newSchemas(), limited: adjustments.Limits != nil,
+	}
 	d.keep(made)
 	return made, nil
-}
-
-// override is the definition that holds for an execution.
-func override(definition *agent.Definition, overrides []byte) (*agent.Definition, error) {
-	if len(overrides) == 0 {
-		return definition, nil
-	}
-	var o execution.Overrides
-	decoder := json.NewDecoder(bytes.NewReader(overrides))
-	decoder.DisallowUnknownFields() // of a later version: to leave it out would run something else
-	if err := decoder.Decode(&o); err != nil {
-		return nil, fmt.Errorf("overrides: %w", err)
-	}
-	return definition.With(o)
 }
 
 func (d *definitions) kept(key string) *ready {

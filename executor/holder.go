@@ -146,7 +146,7 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if checkpoint.State.Limits == (execution.Limits{}) {
+	if made.limited || checkpoint.State.Limits == (execution.Limits{}) {
 		checkpoint.State.Limits = limitsOf(made.definition)
 	}
 	if err := h.consultOpening(ctx, checkpoint); err != nil {

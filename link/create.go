@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/execution"
@@ -165,8 +166,17 @@ func (s *Service) prepare(
 	return journal.NewExecution{
 		ID: sub.id, ConversationID: sub.conversation, IdempotencyKey: sub.key, Fingerprint: sub.fingerprint,
 		Caller: sub.caller, Request: withoutImages(sub.request), Definition: stored.hash, Queue: definition.Queue,
-		Deadline: limitsOf(effective, sub.request).Deadline, Checkpoint: checkpoint, Node: node, Messages: messages,
+		Deadline: limitsOf(effective, sub.request).Deadline, Retention: retention(definition, sub.request),
+		Checkpoint: checkpoint, Node: node, Messages: messages,
 	}, nil
+}
+
+// retention is how long the execution is kept after its end; 0: as long as the installation says.
+func retention(definition *agent.Definition, request execution.CreateRequest) time.Duration {
+	if request.RetentionMs > 0 {
+		return time.Duration(request.RetentionMs) * time.Millisecond
+	}
+	return definition.Retention
 }
 
 // earlier finds the execution that the same submission created before.

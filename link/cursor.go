@@ -20,12 +20,20 @@ const (
 )
 
 func newCursor(listing journal.Listing, mark journal.ListMark) string {
-	text := append([]byte{}, cursorOf(listing)...)
+	return encodeCursor(cursorOf(listing), mark)
+}
+
+func readCursor(listing journal.Listing, cursor string) (journal.ListMark, error) {
+	return decodeCursor(cursorOf(listing), cursor)
+}
+
+func encodeCursor(owner []byte, mark journal.ListMark) string {
+	text := append([]byte{}, owner...)
 	text = binary.BigEndian.AppendUint64(text, uint64(mark.CreatedAtMs))
 	return base64.RawURLEncoding.EncodeToString(append(text, mark.ID...))
 }
 
-func readCursor(listing journal.Listing, cursor string) (journal.ListMark, error) {
+func decodeCursor(owner []byte, cursor string) (journal.ListMark, error) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(text) <= cursorMark {
 		return journal.ListMark{}, invalid("cursor", "is none that a page gave")
@@ -35,7 +43,7 @@ func readCursor(listing journal.Listing, cursor string) (journal.ListMark, error
 	if err != nil || ms < 0 || ms > maxSequence {
 		return journal.ListMark{}, invalid("cursor", "is none that a page gave")
 	}
-	if !bytes.Equal(text[:cursorOwner], cursorOf(listing)) {
+	if !bytes.Equal(text[:cursorOwner], owner) {
 		return journal.ListMark{}, invalid("cursor", "belongs to another caller or to other filters")
 	}
 	return journal.ListMark{CreatedAtMs: ms, ID: id}, nil

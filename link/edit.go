@@ -47,14 +47,11 @@ func (s *Service) definitionOf(ctx context.Context, row *journal.Execution) *age
 	if err != nil {
 		return nil
 	}
-	if len(row.Overrides) == 0 {
-		return definition
-	}
-	var overrides execution.Overrides
-	if json.Unmarshal(row.Overrides, &overrides) != nil {
+	adjustments, err := agent.DecodeAdjustments(row.Overrides)
+	if err != nil {
 		return nil
 	}
-	if definition, err = definition.With(overrides); err != nil {
+	if definition, err = definition.Adjusted(adjustments); err != nil {
 		return nil
 	}
 	return definition

@@ -16,18 +16,3 @@ func notYet(call string) error {
 func (*session) Fork(_ context.Context, _ execution.ID, _ string, _ execution.ForkRequest) (execution.Created, error) {
 	return execution.Created{}, notYet("fork")
 }
-
-// Release implements RuntimeLink.
-func (*session) Release(_ context.Context, _ execution.ID) (execution.Steered, error) {
-	return execution.Steered{}, notYet("release")
-}
-
-// Delete implements RuntimeLink.
-func (*session) Delete(_ context.Context, _ execution.ID) error {
-	return notYet("delete")
-}
-
-// Bulk implements RuntimeLink.
-func (*session) Bulk(_ context.Context, _ execution.BulkRequest) (execution.BulkResult, error) {
-	return execution.BulkResult{}, notYet("bulk")
-}

@@ -172,6 +172,9 @@ func (s *Service) problem(ctx context.Context, operation string, err error) erro
 	case errors.Is(err, journal.ErrConversationBusy):
 		return execution.NewAPIError(execution.ConversationBusy,
 			"the conversation has an active execution").In("conversationId").Because(cause)
+	case errors.Is(err, journal.ErrGone):
+		return execution.NewAPIError(execution.Gone,
+			"the execution that was submitted with the idempotency key was deleted").In(fieldKey).Because(cause)
 	case errors.Is(err, journal.ErrInteractionClosed):
 		return execution.NewAPIError(execution.InteractionClosed, "the interaction is not open").Because(cause)
 	case errors.Is(err, journal.ErrConflict):

@@ -3,7 +3,6 @@ package link
 import (
 	"context"
 	"errors"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -19,27 +18,6 @@ func (l *session) Pause(ctx context.Context, id execution.ID) (execution.Steered
 	return l.command(ctx, "pause", id, l.service.cfg.Journal.Pause)
 }
 
-// Resume implements RuntimeLink.
-func (l *session) Resume(
-	ctx context.Context, id execution.ID, request execution.ResumeRequest,
-) (execution.Steered, error) {
-	if len(request.Reason) > execution.MaxReasonLength {
-		return execution.Steered{}, invalid("reason", "want at most %d bytes, got %d",
-			execution.MaxReasonLength, len(request.Reason))
-	}
-	if !utf8.ValidString(request.Reason) {
-		return execution.Steered{}, invalid("reason", "must be valid UTF-8")
-	}
-	steered, err := l.command(ctx, "resume", id, func(ctx context.Context, id execution.ID) (journal.Change, error) {
-		return l.service.cfg.Journal.Resume(ctx, id, journal.Resumption{})
-	})
-	if err == nil && steered.Changed && request.Reason != "" {
-		l.service.cfg.Logger.InfoContext(ctx, "resumed", "execution", id,
-			"tenant", l.authority.Caller.Tenant, "subject", l.authority.Caller.Subject, "reason", request.Reason)
-	}
-	return steered, err
-}
-
 // command steers an execution by one call of the journal and hands over what follows.
 func (l *session) command(
 	ctx context.Context, name string, id execution.ID,
@@ -48,6 +26,14 @@ func (l *session) command(
 	if _, err := l.steer(ctx, name, id); err != nil {
 		return execution.Steered{}, err
 	}
+	return l.apply(ctx, name, id, do)
+}
+
+// apply is command for a caller that may steer the execution.
+func (l *session) apply(
+	ctx context.Context, name string, id execution.ID,
+	do func(context.Context, execution.ID) (journal.Change, error),
+) (execution.Steered, error) {
 	change, err := do(ctx, id)
 	if errors.Is(err, journal.ErrState) {
 		return execution.Steered{}, l.service.wrongState(ctx, name, id, err)

@@ -52,7 +52,7 @@ func normalize(r execution.CreateRequest) (execution.CreateRequest, error) {
 	r = normalizeOverrides(r)
 	checks := []func(execution.CreateRequest) error{
 		validateAgent, validateMessage, validateConversation, validateOnBusy, validateMetadata, validatePriority, validateStart,
-		validateOverrides,
+		validateRetention, validateOverrides,
 	}
 	for _, check := range checks {
 		if err := check(r); err != nil {
@@ -147,6 +147,14 @@ func validatePriority(r execution.CreateRequest) error {
 	default:
 		return invalid("priority", "want %q, %q or %q", execution.High, execution.Normal, execution.Low)
 	}
+}
+
+func validateRetention(r execution.CreateRequest) error {
+	least, most := execution.MinRetention.Milliseconds(), execution.MaxRetention.Milliseconds()
+	if r.RetentionMs != 0 && (r.RetentionMs < least || r.RetentionMs > most) {
+		return invalid("retentionMs", "want milliseconds from %d to %d, which is ten years", least, most)
+	}
+	return nil
 }
 
 func validateStart(r execution.CreateRequest) error {

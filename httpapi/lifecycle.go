@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/link"
+)
+
+// release takes an execution from its holder.
+func (s *Server) release(c echo.Context) error {
+	return s.steer(c, &struct{}{}, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
+		return l.Release(ctx, id)
+	})
+}
+
+// remove deletes an execution that has ended.
+func (s *Server) remove(c echo.Context) error {
+	if err := plain(c); err != nil {
+		return err
+	}
+	id, err := executionID(c)
+	if err != nil {
+		return err
+	}
+	if err := s.decodeOptional(c, &struct{}{}); err != nil {
+		return err
+	}
+	if err := s.link(c).Delete(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// bulk steers the executions that pass a filter.
+func (s *Server) bulk(c echo.Context) error {
+	if err := plain(c); err != nil {
+		return err
+	}
+	var request execution.BulkRequest
+	if err := s.decode(c, &request); err != nil {
+		return err
+	}
+	result, err := s.link(c).Bulk(c.Request().Context(), request)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, result)
+}
