@@ -8,7 +8,7 @@ type scripts struct {
 	transition, finish, appendEvent, beginInteraction              *script
 	completeInteraction, attachDelegation                          *script
 	sweep, requeue, postpone, expire, purge, purgeKey, recoverable *script
-	get, events, read, ledger, list, inspect                       *script
+	get, events, read, ledger, list, inspect, audit, auditEntries  *script
 }
 
 func loadScripts(constants []constant) scripts {
@@ -24,6 +24,6 @@ func loadScripts(constants []constant) scripts {
 		sweep: load("sweep"), requeue: load("requeue"), postpone: load("postpone"), expire: load("expire"),
 		purge: load("purge"), purgeKey: load("purge_key"), recoverable: load("recoverable"), get: load("get"),
 		events: load("events"), read: load("read"), ledger: load("ledger"), list: load("list"),
-		inspect: load("inspect"),
+		inspect: load("inspect"), audit: load("audit"), auditEntries: load("audit_entries"),
 	}
 }

@@ -43,6 +43,11 @@ func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.C
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	lose.last = store.completes
 	broken := false // by the suite: indexes hold what no row says
+	t.Cleanup(func() {
+		if !broken && !t.Failed() {
+			requireSound(t, store)
+		}
+	})
 	return journaltest.Harness{
 		Store: store,
 		Dump:  func() map[string]string { return dump(t, admin, prefix) },

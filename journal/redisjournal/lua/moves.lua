@@ -350,6 +350,6 @@ return {
   sibling = sibling, take = take, clear_interaction = clear_interaction, rest = rest, enter = enter, finish = finish,
   finalize = finalize, suspend = suspend, quarantine = quarantine, ask = ask, asked = asked,
   answer_interaction = answer_interaction, talk = talk, due_entry = due_entry, action = action,
-  suspended_until = suspended_until,
+  suspended_until = suspended_until, kept = kept,
   revoke = revoke, pending = pending, shape = shape,
 }
