@@ -12,9 +12,9 @@ type Inspector interface {
 	// Inspect returns the row and what stands beside it, all of one moment; ErrNotFound for an unknown id. Its cost does not
 	// grow with the log, the history, or the number of executions.
 	Inspect(ctx context.Context, id execution.ID) (Inspection, error)
-	// Oldest is the place of the oldest execution of the tenant, or of execution.AllTenants, in an open state; false when there
-	// is none. It reads one entry for each partition. ErrConflict: no tenant, or a state that is not open.
-	Oldest(ctx context.Context, tenant string, state execution.State) (oldest ListMark, found bool, err error)
+	// Count counts the executions of the tenant, or of execution.AllTenants, by state and finds the oldest of each open one.
+	// It reads two numbers for each partition and state. ErrConflict: no tenant.
+	Count(ctx context.Context, tenant string) (Counts, error)
 }
 
 // Inspection is a row and what stands beside it.
@@ -32,13 +32,20 @@ type Inspection struct {
 	Ahead    int
 }
 
-// CheckOldest refuses what no store answers. It wraps ErrConflict.
-func CheckOldest(tenant string, state execution.State) error {
-	switch {
-	case tenant == "":
-		return fmt.Errorf("%w: the oldest execution of no tenant", ErrConflict)
-	case !state.Valid() || state.Terminal():
-		return fmt.Errorf("%w: %q is no open state", ErrConflict, state)
+// Counts says how many executions there are in each state; a state without any may be missing. Counts of one moment are only
+// those of one partition: together they may be off by what changes meanwhile.
+type Counts map[execution.State]Count
+
+// Count is the executions of a state. Oldest is the place of the oldest one, nil when there is none, or when they have ended.
+type Count struct {
+	Executions int64
+	Oldest     *ListMark
+}
+
+// CheckCount refuses what no store answers. It wraps ErrConflict.
+func CheckCount(tenant string) error {
+	if tenant == "" {
+		return fmt.Errorf("%w: a count of no tenant", ErrConflict)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -15,8 +16,9 @@ func inspectClauses() []clause {
 		{name: "a look shows the task that should be standing, and since when", run: inspectTask},
 		{name: "a look shows the line of the conversation", run: inspectLine},
 		{name: "a look shows when somebody looks again, in every state", run: inspectEntry},
-		{name: "case A15: the oldest open execution of a tenant is found by state", run: oldest},
-		{name: "the oldest execution of no tenant, or in a terminal state, is refused", run: oldestRefused},
+		{name: "case A15: executions are counted by state, and the oldest open one of each is found", run: countStates},
+		{name: "case A3: what is counted is what the rows say, whatever has happened to them", run: countAgrees},
+		{name: "a count of no tenant is refused", run: countRefused},
 	}
 }
 
@@ -70,21 +72,17 @@ func inspectEntry(t *testing.T, b *bench) {
 	}
 }
 
-func oldest(t *testing.T, b *bench) {
-	find := func(state execution.State) *journal.ListMark {
-		mark, found, err := b.Store.Oldest(b.ctx(), caller().Tenant, state)
-		require.NoError(t, err)
-		if !found {
-			require.Zero(t, mark)
-			return nil
-		}
-		return &mark
-	}
-	for _, state := range execution.States() {
-		if !state.Terminal() {
-			require.Nil(t, find(state), state)
-		}
-	}
+// counts are those of the tenant, without the states that nothing is in.
+func (b *bench) counts(tenant string) journal.Counts {
+	b.t.Helper()
+	found, err := b.Store.Count(b.ctx(), tenant)
+	require.NoError(b.t, err)
+	maps.DeleteFunc(found, func(_ execution.State, count journal.Count) bool { return count == journal.Count{} })
+	return found
+}
+
+func countStates(t *testing.T, b *bench) {
+	require.Empty(t, b.counts(caller().Tenant))
 	elsewhere := func(p execution.Partition) func(*journal.NewExecution) {
 		return func(n *journal.NewExecution) {
 			n.ID, n.ConversationID = testID(p, b.number()), testConversation(p, b.number())
@@ -95,23 +93,37 @@ func oldest(t *testing.T, b *bench) {
 	first := b.reserve(elsewhere(9))
 	b.clock.Advance(time.Minute)
 	second := b.reserve(elsewhere(2))
-	require.Equal(t, &journal.ListMark{CreatedAtMs: first.row().CreatedAtMs, ID: first.id}, find(execution.Queued))
-	mark, found, err := b.Store.Oldest(b.ctx(), execution.AllTenants, execution.Queued)
-	require.NoError(t, err)
-	require.True(t, found)
-	require.Equal(t, others.id, mark.ID, "of all tenants")
+	mark := func(a *actor) *journal.ListMark {
+		return &journal.ListMark{CreatedAtMs: a.row().CreatedAtMs, ID: a.id}
+	}
+	require.Equal(t, journal.Counts{execution.Queued: {Executions: 2, Oldest: mark(first)}}, b.counts(caller().Tenant))
+	require.Equal(t, journal.Counts{execution.Queued: {Executions: 3, Oldest: mark(others)}}, b.counts(execution.AllTenants))
 	first.claim()
-	require.Equal(t, second.id, find(execution.Queued).ID)
-	require.Equal(t, first.id, find(execution.Running).ID)
+	require.Equal(t, journal.Counts{
+		execution.Queued: {Executions: 1, Oldest: mark(second)}, execution.Running: {Executions: 1, Oldest: mark(first)},
+	}, b.counts(caller().Tenant))
 	first.commit(completeWith("done"))
-	require.Nil(t, find(execution.Running))
+	require.Equal(t, journal.Counts{
+		execution.Queued: {Executions: 1, Oldest: mark(second)}, execution.Completed: {Executions: 1},
+	}, b.counts(caller().Tenant))
 }
 
-func oldestRefused(t *testing.T, b *bench) {
-	for _, state := range []execution.State{execution.Completed, execution.Failed, execution.Canceled, "", "open"} {
-		_, _, err := b.Store.Oldest(b.ctx(), caller().Tenant, state)
-		require.ErrorIs(t, err, journal.ErrConflict, state)
+func countAgrees(t *testing.T, b *bench) {
+	want := make(map[execution.State]int64)
+	for _, state := range execution.States() {
+		for range 2 {
+			b.arrange(state)
+			want[state]++
+		}
 	}
-	_, _, err := b.Store.Oldest(b.ctx(), "", execution.Queued)
+	found := b.counts(caller().Tenant)
+	for state, count := range want {
+		require.Equal(t, count, found[state].Executions, state)
+		require.Equal(t, state.Terminal(), found[state].Oldest == nil, state)
+	}
+}
+
+func countRefused(t *testing.T, b *bench) {
+	_, err := b.Store.Count(b.ctx(), "")
 	require.ErrorIs(t, err, journal.ErrConflict)
 }

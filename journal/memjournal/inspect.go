@@ -31,23 +31,27 @@ func (s *Store) Inspect(ctx context.Context, id execution.ID) (journal.Inspectio
 	return inspection, nil
 }
 
-// Oldest implements journal.Inspector.
-func (s *Store) Oldest(ctx context.Context, tenant string, state execution.State) (journal.ListMark, bool, error) {
-	var oldest journal.ListMark
-	_, unlock, err := s.lock(ctx, "oldest", "")
+// Count implements journal.Inspector.
+func (s *Store) Count(ctx context.Context, tenant string) (journal.Counts, error) {
+	_, unlock, err := s.lock(ctx, "count", "")
 	if err != nil {
-		return oldest, false, err
+		return nil, err
 	}
 	defer unlock()
-	if err := journal.CheckOldest(tenant, state); err != nil {
-		return oldest, false, fail("oldest", "", err)
+	if err := journal.CheckCount(tenant); err != nil {
+		return nil, fail("count", "", err)
 	}
-	found := false
+	counts := make(journal.Counts)
 	for _, r := range s.rows {
-		mine := tenant == execution.AllTenants || r.Caller.Tenant == tenant
-		if mine && r.State == state && (!found || oldest.Before(r.mark())) {
-			oldest, found = r.mark(), true
+		if tenant != execution.AllTenants && r.Caller.Tenant != tenant {
+			continue
 		}
+		count := counts[r.State]
+		count.Executions++
+		if mark := r.mark(); !r.State.Terminal() && (count.Oldest == nil || count.Oldest.Before(mark)) {
+			count.Oldest = &mark
+		}
+		counts[r.State] = count
 	}
-	return oldest, found, nil
+	return counts, nil
 }

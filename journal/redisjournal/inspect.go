@@ -34,39 +34,83 @@ func decodeInspection(r *reply) (inspection journal.Inspection, err error) {
 	return inspection, r.err
 }
 
-// Oldest reads the beginning of each partition's index of the state. See journal.Inspector.
-func (s *Store) Oldest(ctx context.Context, tenant string, state execution.State) (journal.ListMark, bool, error) {
-	mark, found, err := s.oldest(ctx, tenant, state)
-	if err != nil {
-		return journal.ListMark{}, false, refusal("oldest", string(state), err)
+// Count reads the length and the beginning of each partition's index of each state. See journal.Inspector.
+func (s *Store) Count(ctx context.Context, tenant string) (journal.Counts, error) {
+	if err := journal.CheckCount(tenant); err != nil {
+		return nil, refusal("count", "", err)
 	}
-	return mark, found, nil
-}
-
-func (s *Store) oldest(ctx context.Context, tenant string, state execution.State) (oldest journal.ListMark, found bool, err error) {
-	if err := journal.CheckOldest(tenant, state); err != nil {
-		return oldest, false, err
-	}
-	firsts := make([]*redis.ZSliceCmd, execution.Partitions)
-	_, err = s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	var read []counted
+	_, err := s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for p := range execution.Partition(execution.Partitions) {
-			firsts[p] = pipe.ZRangeWithScores(ctx, s.keys.tenant(p, tenant, state), 0, 0)
+			read = append(read, counted{partition: p, count: pipe.ZCard(ctx, s.keys.tenant(p, tenant, ""))})
+			for _, state := range execution.States() {
+				read = append(read, s.counted(ctx, pipe, p, tenant, state))
+			}
 		}
 		return nil
 	})
 	if err != nil {
-		return oldest, false, err
+		return nil, refusal("count", "", err)
 	}
-	for p, first := range firsts {
-		for _, entry := range first.Val() {
-			tail, _ := entry.Member.(string)
-			mark := journal.ListMark{
-				CreatedAtMs: int64(entry.Score), ID: execution.ID("exec_" + execution.Partition(p).Tag()[1:] + tail),
-			}
-			if !found || oldest.Before(mark) {
-				oldest, found = mark, true
-			}
+	return total(read), nil
+}
+
+// counted is what is read of one index. Without a state it is that of all executions.
+type counted struct {
+	partition execution.Partition
+	state     execution.State
+	count     *redis.IntCmd
+	first     *redis.ZSliceCmd // of an open state
+}
+
+// counted asks for the index of a state. Completed has none.
+func (s *Store) counted(
+	ctx context.Context, pipe redis.Pipeliner, p execution.Partition, tenant string, state execution.State,
+) counted {
+	c := counted{partition: p, state: state}
+	if state == execution.Completed {
+		return c
+	}
+	key := s.keys.tenant(p, tenant, state)
+	c.count = pipe.ZCard(ctx, key)
+	if !state.Terminal() {
+		c.first = pipe.ZRangeWithScores(ctx, key, 0, 0)
+	}
+	return c
+}
+
+// total adds the partitions up. Those that have completed are the ones in no index of a state.
+func total(read []counted) journal.Counts {
+	counts := make(journal.Counts)
+	var completed int64
+	for _, c := range read {
+		switch {
+		case c.count == nil:
+			continue
+		case c.state == "":
+			completed += c.count.Val()
+			continue
 		}
+		completed -= c.count.Val()
+		count := counts[c.state]
+		count.Executions += c.count.Val()
+		if mark, found := c.mark(); found && (count.Oldest == nil || count.Oldest.Before(mark)) {
+			count.Oldest = &mark
+		}
+		counts[c.state] = count
 	}
-	return oldest, found, nil
+	counts[execution.Completed] = journal.Count{Executions: max(0, completed)}
+	return counts
+}
+
+// mark is the place of the index's first execution.
+func (c counted) mark() (journal.ListMark, bool) {
+	if c.first == nil || len(c.first.Val()) == 0 {
+		return journal.ListMark{}, false
+	}
+	entry := c.first.Val()[0]
+	tail, _ := entry.Member.(string)
+	return journal.ListMark{
+		CreatedAtMs: int64(entry.Score), ID: execution.ID("exec_" + c.partition.Tag()[1:] + tail),
+	}, true
 }
