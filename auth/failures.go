@@ -52,7 +52,7 @@ func (f *failures) add(remote string) (wait time.Duration, first bool) {
 	return at.until.Sub(now), at.count == maxFailures+1
 }
 
-// forget makes room: it drops the windows that are over, and when none is, any.
+// forget makes room, for so many that it is seldom called: it drops the windows that are over, and then any.
 func (f *failures) forget(now time.Time) {
 	for address, at := range f.seen {
 		if !now.Before(at.until) {
@@ -60,7 +60,7 @@ func (f *failures) forget(now time.Time) {
 		}
 	}
 	for address := range f.seen {
-		if len(f.seen) < maxAddresses {
+		if len(f.seen) <= maxAddresses*9/10 {
 			return
 		}
 		delete(f.seen, address)

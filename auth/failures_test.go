@@ -26,9 +26,9 @@ func TestManyBadCredentialsAreToldToWaitAndAGoodOneIsNot(t *testing.T) {
 	}
 	for range 5 {
 		api := refused(t, try("10.1.2.3:1", "pawl_aaaaaaaaaaaa_b"), execution.Overloaded)
-		require.Positive(t, api.RetryAfter)
-		require.LessOrEqual(t, api.RetryAfter, time.Minute)
-		require.NoError(t, try("10.1.2.3:1", text), "nobody is locked out by a neighbour")
+		require.Positive(t, api.retryAfter)
+		require.LessOrEqual(t, api.retryAfter, time.Minute)
+		require.NoError(t, try("10.1.2.3:1", text), "nobody is locked out by a neighbor")
 	}
 	refused(t, try("10.1.2.4:1", "pawl_aaaaaaaaaaaa_b"), execution.Unauthenticated)
 	refused(t, try("10.1.2.3:1", ""), execution.Unauthenticated) // it has tried nothing

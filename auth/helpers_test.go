@@ -86,14 +86,21 @@ func request(t testing.TB, method, credential string, headers ...string) *http.R
 	return r
 }
 
-// refused asserts the code of an error and gives the error.
-func refused(t testing.TB, err error, code execution.ErrorCode) *execution.APIError {
+// refusal is what an error of the gate says.
+type refusal struct {
+	field, detail string
+	retryAfter    time.Duration
+	cause         error
+}
+
+// refused asserts the code of an error and gives what it says.
+func refused(t testing.TB, err error, code execution.ErrorCode) refusal {
 	t.Helper()
 	var api *execution.APIError
 	require.ErrorAs(t, err, &api)
 	require.Equal(t, code, api.Code, "%v", err)
 	require.NotEmpty(t, api.Detail)
-	return api
+	return refusal{field: api.Field, detail: api.Detail, retryAfter: api.RetryAfter, cause: api.Cause()}
 }
 
 var ann = execution.Authority{

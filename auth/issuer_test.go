@@ -225,7 +225,7 @@ func TestATokenThatNamesNoCallerIsForbidden(t *testing.T) {
 		{"tenant": "*"},
 	} {
 		_, err := in.Enter(request(t, http.MethodGet, i.token(by, claims)))
-		require.Equal(t, "Authorization", refused(t, err, execution.Forbidden).Field, "%v", claims)
+		require.Equal(t, "Authorization", refused(t, err, execution.Forbidden).field, "%v", claims)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestATokenThatIsNotTheIssuersForPawlIsRefused(t *testing.T) {
 	} {
 		_, err := in.Enter(request(t, http.MethodGet, token))
 		api := refused(t, err, execution.Unauthenticated)
-		require.Equal(t, "Authorization", api.Field, name)
+		require.Equal(t, "Authorization", api.field, name)
 	}
 }
 

@@ -55,9 +55,9 @@ func TestWhatIsNoKeyIsRefusedWithoutAWordWhy(t *testing.T) {
 		r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", len(details)+len(name))
 		_, err := in.Enter(r)
 		api := refused(t, err, execution.Unauthenticated)
-		require.Equal(t, "Authorization", api.Field, name)
-		require.NotContains(t, fmt.Sprint(err, api.Cause()), credential, name)
-		details[api.Detail] = true
+		require.Equal(t, "Authorization", api.field, name)
+		require.NotContains(t, fmt.Sprint(err, api.cause), credential, name)
+		details[api.detail] = true
 	}
 	require.Len(t, details, 1)
 	for name, headers := range map[string][]string{
@@ -65,7 +65,7 @@ func TestWhatIsNoKeyIsRefusedWithoutAWordWhy(t *testing.T) {
 		"two": {"Authorization", "Bearer " + text, "Authorization", "Bearer " + text}, "an empty one": {"Authorization", "Bearer "},
 	} {
 		_, err := in.Enter(request(t, http.MethodGet, "", headers...))
-		require.Equal(t, "Authorization", refused(t, err, execution.Unauthenticated).Field, name)
+		require.Equal(t, "Authorization", refused(t, err, execution.Unauthenticated).field, name)
 	}
 	_, err = in.Enter(request(t, http.MethodGet, "", "Authorization", "bearer "+text))
 	require.NoError(t, err, "a scheme has no case")
@@ -186,7 +186,7 @@ func TestARedisThatDoesNotAnswerIsNoVerdict(t *testing.T) {
 	server.Kill()
 	for range 30 {
 		_, err = gate.Enter(request(t, http.MethodGet, text))
-		require.Positive(t, refused(t, err, execution.Unavailable).RetryAfter, "it is no failure of the caller's")
+		require.Positive(t, refused(t, err, execution.Unavailable).retryAfter, "it is no failure of the caller's")
 	}
 	refused(t, visit.Check(bounded(t)), execution.Unavailable)
 }

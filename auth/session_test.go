@@ -40,7 +40,7 @@ func TestASessionStandsForItsKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return visit.Check(bounded(t)) != nil }, patience, time.Millisecond)
 	_, err = in.other.Enter(with(http.MethodGet))
-	require.Equal(t, "Cookie", refused(t, err, execution.Unauthenticated).Field)
+	require.Equal(t, "Cookie", refused(t, err, execution.Unauthenticated).field)
 }
 
 func TestOnlyPagesOfThisOriginChangeSomethingWithASession(t *testing.T) {
@@ -73,7 +73,7 @@ func TestOnlyPagesOfThisOriginChangeSomethingWithASession(t *testing.T) {
 				require.NoError(t, err, "%v", c.headers)
 				continue
 			}
-			require.Equal(t, "Origin", refused(t, err, execution.Forbidden).Field, "%v", c.headers)
+			require.Equal(t, "Origin", refused(t, err, execution.Forbidden).field, "%v", c.headers)
 		}
 		r := request(t, http.MethodGet, "", c.headers...)
 		r.AddCookie(cookie)
@@ -136,11 +136,11 @@ func TestAStreamTokenOpensOneStreamAndDiesWithItsKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ann, shown.Authority)
 		_, err = gate.Stream(r, token.Token, another)
-		require.Equal(t, "token", refused(t, err, execution.Forbidden).Field)
+		require.Equal(t, "token", refused(t, err, execution.Forbidden).field)
 	}
 	for _, wrong := range []string{"", "x", token.Token + "x", "pawlstream_", text} {
 		_, err = in.Stream(r, wrong, mine)
-		require.Equal(t, "token", refused(t, err, execution.Unauthenticated).Field)
+		require.Equal(t, "token", refused(t, err, execution.Unauthenticated).field)
 	}
 	_, err = in.Enter(request(t, http.MethodGet, token.Token))
 	refused(t, err, execution.Unauthenticated)

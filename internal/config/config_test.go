@@ -76,7 +76,7 @@ func TestLoad_RefusesAndNamesTheVariable(t *testing.T) {
 	}
 }
 
-func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) {
 	const issuer, audience = "PAWL_OIDC_ISSUER=https://login.example.com", "PAWL_OIDC_AUDIENCE=pawl"
 	const keys, origins = "PAWL_AUTH=keys", "PAWL_CORS_ORIGINS="
 	for _, tc := range []struct {
