@@ -200,6 +200,12 @@ func scalar(token json.Token, t reflect.Type, path string) error {
 			_, err := strconv.ParseInt(number.String(), 10, t.Bits())
 			fits = err == nil
 		}
+	case reflect.Uint, reflect.Uint64:
+		want = "an integer that is not negative"
+		if number, isNumber := token.(json.Number); isNumber {
+			_, err := strconv.ParseUint(number.String(), 10, t.Bits())
+			fits = err == nil
+		}
 	case reflect.Float64:
 		want = "a number"
 		if number, isNumber := token.(json.Number); isNumber {
