@@ -45,7 +45,7 @@ func (s *Store) claim(ctx context.Context, request journal.ClaimRequest) (journa
 		}
 		return journal.Claimed{}, refused
 	}
-	return decodeClaimed(r)
+	return decodeClaimed(r, request.Execution)
 }
 
 func claimArguments(request journal.ClaimRequest) []any {
@@ -76,17 +76,20 @@ const (
 	claimedLength
 )
 
-func decodeClaimed(r *reply) (journal.Claimed, error) {
+func decodeClaimed(r *reply, id execution.ID) (journal.Claimed, error) {
 	claimed := journal.Claimed{
 		Fence: journal.Fence(r.text(claimedFence)), Reclaimed: r.text(claimedReclaimed) != "", NowMs: r.number(claimedNow),
-		Execution: r.claimedRow(), Checkpoint: []byte(r.text(claimedCheckpoint)),
+		Execution: r.claimedRow(id), Checkpoint: []byte(r.text(claimedCheckpoint)),
 	}
-	var calls []execution.CallID
-	for _, call := range r.list(claimedCalls) {
-		name, _ := call.(string)
-		calls = append(calls, execution.CallID(name))
+	claimed.Ledger = []journal.LedgerEntry{}
+	if r.has(claimedCalls) {
+		var calls []execution.CallID
+		for _, call := range r.list(claimedCalls) {
+			name, _ := call.(string)
+			calls = append(calls, execution.CallID(name))
+		}
+		claimed.Ledger = r.ledger(claimedLedger, calls)
 	}
-	claimed.Ledger = r.ledger(claimedLedger, calls)
 	inbox := r.texts(claimedInbox)
 	for i := 0; i+1 < len(inbox); i += 2 {
 		claimed.Inbox = append(claimed.Inbox, journal.InboxEntry{
@@ -103,30 +106,30 @@ func decodeClaimed(r *reply) (journal.Claimed, error) {
 }
 
 // claimedRow reads the part of the row that comes with a claim, in the order in which the script lists it.
-func (r *reply) claimedRow() journal.Execution {
+func (r *reply) claimedRow(id execution.ID) journal.Execution {
 	fields := &reply{items: r.list(claimedRow)}
 	row := journal.Execution{
-		ID:             execution.ID(fields.text(0)),
-		ConversationID: execution.ConversationID(fields.text(1)),
-		Definition:     longHash(fields.text(2)),
-		Queue:          fields.text(3),
-		State:          execution.State(fields.text(4)),
-		Node:           fields.text(5),
-		Step:           execution.Step(fields.count(6)),
-		Usage:          fields.usage(7),
-		Wake:           execution.Wake(fields.count(8)),
-		Attempts:       int(fields.count(9)),
-		Reclaims:       int(fields.count(10)),
+		ID:             id,
+		ConversationID: execution.ConversationID(fields.text(0)),
+		Definition:     longHash(fields.text(1)),
+		Queue:          fields.text(2),
+		State:          execution.State(fields.text(3)),
+		Node:           fields.text(4),
+		Step:           execution.Step(fields.count(5)),
+		Usage:          fields.usage(6),
+		Wake:           execution.Wake(fields.count(7)),
+		Attempts:       int(fields.count(8)),
+		Reclaims:       int(fields.count(9)),
 		Active:         true,
-		StartedAtMs:    int64(fields.count(11)),
-		DeadlineAtMs:   int64(fields.count(12)),
+		StartedAtMs:    int64(fields.count(10)),
+		DeadlineAtMs:   int64(fields.count(11)),
 		LastSequence:   execution.Sequence(r.number(claimedSequence)),
 		Claim: &journal.Claim{
 			Worker: journal.WorkerID(r.text(claimedWorker)), Fence: journal.Fence(r.text(claimedFence)),
 			ExpiresAtMs: r.number(claimedExpiry),
 		},
 	}
-	if overrides := fields.text(13); overrides != "" {
+	if overrides := fields.text(12); overrides != "" {
 		row.Overrides = []byte(overrides)
 	}
 	if fields.err != nil && r.err == nil {

@@ -14,16 +14,17 @@ import (
 // share a Cluster slot. Scripts derive the keys of a conversation and of its next execution inside the same tag.
 type keyspace struct{ prefix string }
 
-// The order of an execution's keys in KEYS; lib.lua's open() binds them by these positions.
+// The order of an execution's keys in KEYS; lib.lua's open() binds them by these positions. Those that few scripts need come
+// last: a script may be sent without them.
 const (
 	keyRow = iota
 	keyEvents
+	keyDue
+	keyHandoff
 	keyCheckpoints
 	keyTools
 	keyInbox
 	keyReceipts
-	keyDue
-	keyHandoff
 	keyPurge
 	executionKeys
 )
@@ -125,7 +126,10 @@ func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":req
 // <call>:receipt; inbox, a hash: request id -> payload; receipts, a hash: operation:<id> -> "<sequence> <receipt>",
 // request:<id> -> operation id; results, a hash: see results. Of a row that has ended, the fields that are long stand behind
 // the last checkpoint, as name and value.
-func (k keyspace) execution(id execution.ID) []string {
+func (k keyspace) execution(id execution.ID) []string { return k.first(id, executionKeys) }
+
+// first lists the first n of an execution's keys.
+func (k keyspace) first(id execution.ID, n int) []string {
 	partition := k.partition(id.Partition())
 	row := len(partition) + len(rowMark) + len(id)
 	// One piece of memory holds all of them: every call of a step builds them.
@@ -133,14 +137,14 @@ func (k keyspace) execution(id execution.ID) []string {
 		ofRow bool
 		tail  string
 	}{
-		keyRow: {true, ""}, keyEvents: {true, ":events"}, keyCheckpoints: {true, ":checkpoints"}, keyTools: {true, ":tools"},
-		keyInbox: {true, ":inbox"}, keyReceipts: {true, ":receipts"}, keyDue: {false, "due"}, keyHandoff: {false, "handoff"},
-		keyPurge: {false, "purge"},
+		keyRow: {true, ""}, keyEvents: {true, ":events"}, keyDue: {false, "due"}, keyHandoff: {false, "handoff"},
+		keyCheckpoints: {true, ":checkpoints"}, keyTools: {true, ":tools"}, keyInbox: {true, ":inbox"},
+		keyReceipts: {true, ":receipts"}, keyPurge: {false, "purge"},
 	}
 	var all strings.Builder
-	all.Grow(executionKeys*row + len(":events:checkpoints:tools:inbox:receipts"))
-	keys := make([]string, executionKeys)
-	for i, part := range parts {
+	all.Grow(n*row + len(":events:checkpoints:tools:inbox:receipts"))
+	keys := make([]string, n)
+	for i, part := range parts[:n] {
 		from := all.Len()
 		all.WriteString(partition)
 		if part.ofRow {

@@ -24,7 +24,7 @@ func (s *Store) CommitIn(ctx context.Context, pipe redis.Pipeliner, commit journ
 		return nil, refusal("commit", string(commit.Execution), err)
 	}
 	script := s.scripts.commit
-	command := pipe.EvalSha(ctx, script.Hash(), s.keys.execution(commit.Execution), append(args, s.now())...)
+	command := pipe.EvalSha(ctx, script.Hash(), s.keys.first(commit.Execution, script.keys), append(args, s.now())...)
 	return func(ctx context.Context) (journal.Committed, error) {
 		if redis.HasErrorPrefix(command.Err(), "NOSCRIPT") {
 			return s.Commit(ctx, commit)

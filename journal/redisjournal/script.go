@@ -21,6 +21,19 @@ type script struct {
 	name string
 	*redis.Script
 	source string
+	keys   int // so many of an execution's keys
+}
+
+// keysOf is how many of an execution's keys a script over one is sent.
+func keysOf(name string) int {
+	switch name {
+	case "claim":
+		return keyInbox + 1
+	case "commit", "record":
+		return keyTools + 1
+	default:
+		return executionKeys
+	}
 }
 
 // command is the script's call by its digest.
@@ -43,7 +56,7 @@ func load(constants []constant, name string) *script {
 		}
 	}
 	source.WriteString(text.source)
-	return &script{name: name, Script: redis.NewScript(source.String()), source: source.String()}
+	return &script{name: name, Script: redis.NewScript(source.String()), source: source.String(), keys: keysOf(name)}
 }
 
 // usual ends the name of what stands in front of a script: see texts.

@@ -93,7 +93,7 @@ func (s *Store) run(ctx context.Context, script *script, id execution.ID, args .
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	return s.runKeys(ctx, script, s.keys.execution(id), args...)
+	return s.runKeys(ctx, script, s.keys.first(id, script.keys), args...)
 }
 
 func (s *Store) runKeys(ctx context.Context, script *script, keys []string, args ...any) (any, error) {

@@ -20,7 +20,7 @@ func withoutUsual(t *testing.T, s *script) *script {
 	t.Helper()
 	before, front, found := strings.Cut(s.source, "do\n"+file(s.name+usual)+"end\n")
 	require.True(t, found, "the script %s has a usual way in front of it", s.name)
-	return &script{name: s.name, Script: redis.NewScript(before + front), source: before + front}
+	return &script{name: s.name, Script: redis.NewScript(before + front), source: before + front, keys: s.keys}
 }
 
 // twins are two stores that are asked the same. The second one goes no usual ways.
@@ -38,7 +38,8 @@ func newTwins(t *testing.T, n journal.NewExecution) *twins {
 	w.with.listen()
 	w.without.listen()
 	s.claim, s.commit, s.record = withoutUsual(t, s.claim), withoutUsual(t, s.commit), withoutUsual(t, s.record)
-	w.both(t, func(s *Store) (any, error) { return s.Reserve(w.with.ctx(), n) })
+	_, err := w.both(t, func(s *Store) (any, error) { return s.Reserve(w.with.ctx(), n) })
+	require.NoError(t, err)
 	return w
 }
 
@@ -224,7 +225,7 @@ func TestTheUsualWaysAreTaken(t *testing.T) {
 		front := strings.TrimSuffix(whole, withoutUsual(t, *s).source[strings.Index(whole, "do\n"):])
 		require.NotEqual(t, whole, front)
 		source := front + "\nreturn redis.error_reply('CONFLICT not usual')\n"
-		*s = &script{name: (*s).name, Script: redis.NewScript(source), source: source}
+		*s = &script{name: (*s).name, Script: redis.NewScript(source), source: source, keys: (*s).keys}
 	}
 	for n := range 3 {
 		step := w.get(id).Step

@@ -45,7 +45,7 @@ local function granted()
   if row.readsHistory == '1' or history_asked == '1' then messages, count = first_page() end
   return {
     'granted', row.fence, row.claimAnswer, t.stamp, {
-      row.id, row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,
+      row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,
       row.reclaims, row.startedAtMs, row.deadlineAtMs, row.overrides,
     }, text(length(x) + #x.log), row.worker, row.expiresAtMs, redis.call('LINDEX', x.checkpoints, -1), names, ledger,
     redis.call('HGETALL', x.inbox), messages, text(count),

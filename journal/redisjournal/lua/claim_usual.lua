@@ -3,7 +3,7 @@
 --   need. Whatever is not as usual it leaves to claim.lua, before anything is written.
 -- KEYS: those of claim.lua.
 -- ARGV: those of claim.lua.
--- Returns: as claim.lua; what is a number there may be one here.
+-- Returns: as claim.lua, but for numbers that are no texts, and nil in place of lists without anything in them.
 -- Refuses: nothing.
 -- Invariant: answer and writes are those of claim.lua, byte for byte (usual_test.go).
 local call, key = redis.call, KEYS[1]
@@ -14,29 +14,34 @@ local against = (v[4] or '') .. (v[5] or '') .. (v[6] or '') .. (v[7] or '') .. 
   (v[11] or '')
 if v[1] == 'running' and v[2] == ARGV[1] and against == '' and (v[3] or '') ~= '' and (v[12] or '') ~= '' and
   (v[13] or '') ~= '' and string.find(ARGV[7], 'running', 1, true) then
-  local id, now = string.sub(key, ID_AT), ARGV[#ARGV]
-  if now == '' then
+  local id, worker, format, seconds, ms = string.sub(key, ID_AT), ARGV[2], string.format
+  if ARGV[#ARGV] == '' then
     local clock = call('TIME')
-    now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+    local micros = clock[2] + 0
+    seconds, ms = clock[1] + 0, (micros - micros % 1000) / 1000
   else
-    now = tonumber(now)
+    ms = ARGV[#ARGV] % 1000
+    seconds = (ARGV[#ARGV] - ms) / 1000
   end
-  local counter, expires = (v[14] or 0) + 1, now + ARGV[4]
+  local behind = ms + ARGV[4]
+  local expires = format('%d%03d', seconds + (behind - behind % 1000) / 1000, behind % 1000)
+  local counter = format('%d', (v[14] or 0) + 1)
   local fence = counter .. '-' .. ARGV[3]
-  call('ZREM', KEYS[8], id)
-  call('ZADD', KEYS[7], expires, id)
+  call('ZREM', KEYS[4], id)
+  call('ZADD', KEYS[3], expires, id)
   if (v[15] or '') == '' then
-    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', ARGV[2], 'expiresAtMs', expires, 'runnableAtMs', '')
+    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', worker, 'expiresAtMs', expires, 'runnableAtMs', '')
   else
-    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', ARGV[2], 'expiresAtMs', expires, 'runnableAtMs', '',
+    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', worker, 'expiresAtMs', expires, 'runnableAtMs', '',
       'taskQueue', '')
   end
 
-  local names, ledger, page, length = {}, {}, false, 0
+  local names, ledger, page, length = false, false, false, 0
   if (v[16] or '') ~= '' then
+    names, ledger = {}, {}
     for name in string.gmatch(v[16], '[^\n]+') do
       names[#names + 1] = name
-      ledger[#ledger + 1] = call('HMGET', KEYS[4], name .. ':intent', name .. ':started', name .. ':receipt')
+      ledger[#ledger + 1] = call('HMGET', KEYS[6], name .. ':intent', name .. ':started', name .. ':receipt')
     end
   end
   if v[17] == '1' or ARGV[8] == '1' then
@@ -55,10 +60,8 @@ if v[1] == 'running' and v[2] == ARGV[1] and against == '' and (v[3] or '') ~= '
     end
   end
   return {
-    'granted', fence, '', now, {
-      id, v[18], v[19] or '', v[20], v[1], v[21], v[2], v[22] or '', v[23], v[24] or '', v[25] or '', v[13], v[26] or '',
-      v[27] or '',
-    }, call('LLEN', KEYS[2]), ARGV[2], expires, call('LINDEX', KEYS[3], -1), names, ledger, call('HGETALL', KEYS[5]), page,
-    length,
+    'granted', fence, '', seconds * 1000 + ms, {
+      v[18], v[19] or '', v[20], v[1], v[21], v[2], v[22] or '', v[23], v[24] or '', v[25] or '', v[13], v[26] or '', v[27] or '',
+    }, call('LLEN', KEYS[2]), worker, expires, call('LINDEX', KEYS[5], -1), names, ledger, call('HGETALL', KEYS[7]), page, length,
   }
 end

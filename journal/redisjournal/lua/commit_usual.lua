@@ -21,11 +21,11 @@ while plain and messages do -- once; whatever is not as usual leaves it
     messages + events + earlier > 500 or not string.find(ARGV[3], 'running', 1, true) then break end
   local sequence = call('LLEN', KEYS[2])
   if events > 0 and sequence + events > MAX_EVENTS - 1 then break end
-  call('LLEN', KEYS[3])
+  call('LLEN', KEYS[5])
 
   local at, intents = 10 + messages, {}
   for i = 1, plans do
-    local marks = call('HMGET', KEYS[4], ARGV[at + 1] .. ':started', ARGV[at + 1] .. ':receipt')
+    local marks = call('HMGET', KEYS[6], ARGV[at + 1] .. ':started', ARGV[at + 1] .. ':receipt')
     if marks[1] or marks[2] then break end
     intents[2 * i - 1], intents[2 * i] = ARGV[at + 1] .. ':intent', ARGV[at + 2]
     at = at + 2
@@ -38,24 +38,27 @@ while plain and messages do -- once; whatever is not as usual leaves it
     list = string.sub(key, 1, TAG_END) .. 'conv:' .. talk .. ':messages'
     before = call('LLEN', list)
   end
-  local now = ARGV[#ARGV]
-  if now == '' then
+  local format, seconds, ms = string.format
+  if ARGV[#ARGV] == '' then
     local clock = call('TIME')
-    now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+    local micros = clock[2] + 0
+    seconds, ms = clock[1] + 0, (micros - micros % 1000) / 1000
   else
-    now = tonumber(now)
+    ms = ARGV[#ARGV] % 1000
+    seconds = (ARGV[#ARGV] - ms) / 1000
   end
+  local behind, now = ms + (keep > 0 and keep or GRACE), format('%d%03d', seconds, ms)
+  local due = format('%d%03d', seconds + (behind - behind % 1000) / 1000, behind % 1000)
 
-  local id, reached, expires = string.sub(key, ID_AT), ARGV[2] + earlier + 1, now + keep
-  local changes, answer = { 'step', reached, 'node', ARGV[5], 'usage', ARGV[7], 'updatedAtMs', now,
-    'version', (v[13] or 0) + earlier + 1 }, reached .. ' running ' .. sequence + events
-  local n = 10
+  local id, reached, sum = string.sub(key, ID_AT), format('%d', ARGV[2] + earlier + 1), format('%d', sequence + events)
+  local changes, n = { 'step', reached, 'node', ARGV[5], 'usage', ARGV[7], 'updatedAtMs', now, 'version', v[13] + earlier + 1 }
+  local answer = reached .. ' running ' .. sum
   if keep > 0 then
     answer = answer .. ' kept\n'
-    changes[11], changes[12] = 'expiresAtMs', expires
+    changes[11], changes[12] = 'expiresAtMs', due
     n = 12
   else
-    local wake = (v[14] or 0) + 1
+    local wake = format('%d', v[14] + 1)
     answer = answer .. '\n' .. id .. '\t' .. reached .. '\t' .. wake .. '\t' .. v[15]
     changes[11], changes[12], changes[13], changes[14], changes[15], changes[16] = 'fence', '', 'worker', '', 'expiresAtMs', ''
     changes[17], changes[18], changes[19], changes[20] = 'wake', wake, 'runnableAtMs', now
@@ -71,8 +74,8 @@ while plain and messages do -- once; whatever is not as usual leaves it
     if (v[19] or '') == '' then changes[n + 1], changes[n + 2] = 'historyStart', before end
   end
 
-  call('ZREM', KEYS[7], id)
-  if keep > 0 then call('ZADD', KEYS[7], expires, id) else call('ZADD', KEYS[8], now + GRACE, id) end
+  call('ZREM', KEYS[3], id)
+  call('ZADD', keep > 0 and KEYS[3] or KEYS[4], due, id)
   at = at + batch
   if events > 0 then
     local head, entries = now .. ' ', {}
@@ -82,14 +85,14 @@ while plain and messages do -- once; whatever is not as usual leaves it
   call('HSET', key, unpack(changes))
   at = at + events
   if earlier == 0 then
-    call('RPUSH', KEYS[3], ARGV[6])
+    call('RPUSH', KEYS[5], ARGV[6])
   else
     local checkpoints = { unpack(ARGV, at + 1, at + earlier) }
     checkpoints[earlier + 1] = ARGV[6]
-    call('RPUSH', KEYS[3], unpack(checkpoints))
+    call('RPUSH', KEYS[5], unpack(checkpoints))
   end
   if before then call('RPUSH', list, unpack(ARGV, 11, 10 + messages)) end
-  if plans > 0 then call('HSET', KEYS[4], unpack(intents)) end
-  call('PUBLISH', FEED .. id, events > 0 and sequence + events .. ' ' .. events or '0')
+  if plans > 0 then call('HSET', KEYS[6], unpack(intents)) end
+  call('PUBLISH', FEED .. id, events > 0 and sum .. ' ' .. events or '0')
   return { '0', answer }
 end

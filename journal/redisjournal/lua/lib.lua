@@ -2,8 +2,9 @@
 --   and later, and then saves: save does every write, type-checks every key before the first one, and publishes last. In
 --   front of it stand the store's constants, in capitals (prelude.go); behind it moves(), which builds what only the rarer
 --   moves of a row need, so that the common path of a claim and a commit does without.
--- KEYS: of a script over one execution, 1 row (hash), 2 events (list), 3 checkpoints (list), 4 tools (hash), 5 inbox (hash),
---   6 receipts (hash), 7 due (zset), 8 handoff (zset), 9 purge (zset). Nine and not eight: one layout for all of them.
+-- KEYS: of a script over one execution, 1 row (hash), 2 events (list), 3 due (zset), 4 handoff (zset), 5 checkpoints (list),
+--   6 tools (hash), 7 inbox (hash), 8 receipts (hash), 9 purge (zset). Nine and not eight: one layout for all of them. Those
+--   with a usual way are sent without the last ones, which that does not need.
 --   Exception to "every key in KEYS": the keys of the row's conversation (hash, :messages list, :waiting zset), of the
 --   execution that follows in it, the row's :blobs list (of rows that an earlier release ended) and the cleanup zset are
 --   derived from the row's key, inside the same hash tag.
@@ -68,8 +69,9 @@ end
 -- open reads the row. A script that names the fields it decides on (state and runnableAtMs among them) saves the others.
 local function open(t, names)
   return read({
-    tail = t, key = KEYS[1], events = KEYS[2], checkpoints = KEYS[3], tools = KEYS[4], inbox = KEYS[5],
-    receipts = KEYS[6], due = KEYS[7], handoff = KEYS[8], purge = KEYS[9],
+    tail = t, key = KEYS[1], events = KEYS[2], due = KEYS[3], handoff = KEYS[4], checkpoints = KEYS[5], tools = KEYS[6],
+    inbox = KEYS[7] or KEYS[1] .. ':inbox', receipts = KEYS[8] or KEYS[1] .. ':receipts',
+    purge = KEYS[9] or string.sub(KEYS[1], 1, TAG_END) .. 'purge',
   }, names or fields())
 end
 

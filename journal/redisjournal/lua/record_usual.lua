@@ -10,7 +10,7 @@ local fence, name = ARGV[1], ARGV[8]
 while ARGV[3] == 'done' and ARGV[5] == '1' and ARGV[7] == '0' do -- once; whatever is not as usual leaves it
   local call, key, events = redis.call, KEYS[1], tonumber(ARGV[6])
   local v = call('HMGET', key, 'state', 'fence', 'cancelAtMs', 'runnableAtMs', 'version')
-  local entry = call('HMGET', KEYS[4], name .. ':intent', name .. ':started', name .. ':receipt')
+  local entry = call('HMGET', KEYS[6], name .. ':intent', name .. ':started', name .. ':receipt')
   local usual, others = entry[1] and not entry[3], 0
   for i = 1, events do
     if ARGV[8 + 2 * i] == '' then others = others + 1 elseif ARGV[8 + 2 * i] ~= name then usual = false end
@@ -21,12 +21,10 @@ while ARGV[3] == 'done' and ARGV[5] == '1' and ARGV[7] == '0' do -- once; whatev
   local id, now = string.sub(key, ID_AT), ARGV[#ARGV]
   if now == '' then
     local clock = call('TIME')
-    now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-  else
-    now = tonumber(now)
+    now = string.format('%s%03d', clock[1], (clock[2] - clock[2] % 1000) / 1000)
   end
 
-  call('ZREM', KEYS[7], '')
+  call('ZREM', KEYS[3], '')
   if events > 0 then
     local head, entries = now .. ' ', {}
     for i = 1, events do entries[i] = head .. ARGV[9 + 2 * i] end
@@ -37,7 +35,7 @@ while ARGV[3] == 'done' and ARGV[5] == '1' and ARGV[7] == '0' do -- once; whatev
   else
     call('HSET', key, 'usage', ARGV[4], 'version', v[5] + 1, 'updatedAtMs', now)
   end
-  call('HSET', KEYS[4], name .. ':receipt', ARGV[9])
+  call('HSET', KEYS[6], name .. ':receipt', ARGV[9])
   call('PUBLISH', FEED .. id, events > 0 and sequence + events .. ' ' .. events or '0')
   return { '0', '0', { entry[1], entry[2], ARGV[9] } }
 end
