@@ -70,7 +70,7 @@ type Log struct {
 // Journal holds the rules of the store. All programs of an installation should agree on them.
 type Journal struct {
 	HandoffGrace   time.Duration `envconfig:"PAWL_HANDOFF_GRACE" default:"5s" desc:"how long after a step became runnable its task must be standing"`
-	Retention      time.Duration `envconfig:"PAWL_RETENTION" default:"168h" desc:"how long an ended execution is kept"`
+	Retention      time.Duration `envconfig:"PAWL_RETENTION" default:"168h" desc:"how long an ended execution is kept, unless it or its agent says otherwise"`
 	CleanupTimeout time.Duration `envconfig:"PAWL_CLEANUP_TIMEOUT" default:"30s" desc:"how long an execution may stay finalizing"`
 	MaxEvents      int           `envconfig:"PAWL_MAX_EVENTS" default:"100000" desc:"events of one execution; room for the terminal one is kept"`
 }
