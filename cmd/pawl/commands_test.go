@@ -17,13 +17,15 @@ import (
 func TestSubmit_SendsWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	fake := newFake(execution.View{State: execution.Queued})
-	got := typeCommand(t, fake, false, nil, "submit", "--key", "k", "--priority", "high", "--conversation", "mine",
+	got := typeCommand(t, fake, false, nil, "submit", "--key", "k", "--priority", "high", "--conversation", "mine", "--on-busy", "rollback",
+		"--retention", "2h",
 		"--metadata", "a=1", "--metadata", "b=x=y", "demo", "Oslo,", "please")
 	require.Equal(t, result{out: string(anID) + "\n"}, got)
 	require.Equal(t, []string{"k"}, fake.keys)
 	require.Equal(t, execution.CreateRequest{
 		Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Oslo, please"}, ConversationID: "mine",
-		Priority: execution.High, Metadata: map[string]string{"a": "1", "b": "x=y"},
+		Priority: execution.High, Metadata: map[string]string{"a": "1", "b": "x=y"}, OnBusy: execution.BusyRollback,
+		RetentionMs: 7_200_000,
 	}, fake.created[0])
 }
 
@@ -87,6 +89,9 @@ func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 		"cancel 7":                               `"7" is no execution id`,
 		"pause 7":                                `"7" is no execution id`,
 		"resume":                                 "accepts 1 arg",
+		"resume --limits 1 " + string(anID):      "--limits: want NAME=VALUE",
+		"resume --max-turns x " + string(anID):   "--limits: maxTurns: want a number above 0",
+		"submit --retention -1h a x":             "--retention: want a duration above 0",
 		"submit --on-busy wait a x":              "--on-busy: want reject, enqueue, interrupt or rollback",
 		"why":                                    "accepts 1 arg",
 		"fork --step 1":                          "requires at least 1 arg",
@@ -101,6 +106,8 @@ func TestUsage_MistakesExitWith2AndSayWhatToDo(t *testing.T) {
 		"bulk resume --limit -1 --agent a":       "--limit: want a number",
 		"bulk resume --metadata a":               "--metadata: want NAME=VALUE",
 		"messages --from -1 " + string(anID):     "--from: want a number",
+		"events --since yesterday":               "--since: want a duration",
+		"events x":                               "unknown command",
 		"checkpoints --limit -1 " + string(anID): "--limit: want a number",
 		"input " + string(anID):                  "exactly one of TEXT, --field, --content, --decline, --approve,",
 		"input ID x":                             "is no execution id",
@@ -240,7 +247,11 @@ func TestPauseAndResume_SayWhatBecameOfThem(t *testing.T) {
 	}
 	fake := newFake(execution.View{})
 	typeCommand(t, fake, false, nil, "resume", "--reason", "the tool is back", string(anID))
-	require.Equal(t, "the tool is back", fake.reason)
+	require.Equal(t, execution.ResumeRequest{Reason: "the tool is back"}, fake.resumed)
+	typeCommand(t, fake, false, nil, "resume", "--max-cost", "2", "--deadline", "48h", "--limits", "maxTurns=9", string(anID))
+	require.Equal(t, execution.ResumeRequest{Limits: &execution.Limits{
+		MaxCost: 2_000_000, Deadline: 48 * time.Hour, MaxTurns: 9,
+	}}, fake.resumed)
 }
 
 func TestHelp_NamesTheNextStepAndEveryVariable(t *testing.T) {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
+	"time"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -60,6 +62,20 @@ func (f *fakeRemote) Delete(_ context.Context, id execution.ID) error {
 func (f *fakeRemote) Bulk(_ context.Context, request execution.BulkRequest) (execution.BulkResult, error) {
 	f.note("bulk %s %v dry=%v limit=%d cursor=%s", request.Action, request.Filter, request.DryRun, request.Limit, request.Cursor)
 	return next(&f.bulk), f.err
+}
+
+func (f *fakeRemote) WatchAll(
+	ctx context.Context, since time.Time, types ...string,
+) iter.Seq2[execution.StreamItem, error] {
+	f.note("events %d %v", since.Unix(), types)
+	return func(yield func(execution.StreamItem, error) bool) {
+		for {
+			item, err := f.Next(ctx)
+			if !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func (f *fakeRemote) Agents(context.Context) ([]execution.AgentSummary, error) {

@@ -21,7 +21,7 @@ type fakeRemote struct {
 	keys    []string
 	inputs  []execution.SubmitInput
 	steered execution.Steered
-	reason  string // of the newest resume
+	resumed execution.ResumeRequest
 	blob    []byte
 	onInput func(execution.SubmitInput)
 	pages   []execution.ListPage // to be given in turn
@@ -111,7 +111,7 @@ func (f *fakeRemote) Pause(context.Context, execution.ID) (execution.Steered, er
 func (f *fakeRemote) Resume(
 	_ context.Context, _ execution.ID, request execution.ResumeRequest,
 ) (execution.Steered, error) {
-	f.reason = request.Reason
+	f.resumed = request
 	return f.steered, f.err
 }
 

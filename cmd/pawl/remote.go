@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
@@ -29,6 +31,7 @@ type remote interface {
 	Delete(ctx context.Context, id execution.ID) error
 	Bulk(ctx context.Context, request execution.BulkRequest) (execution.BulkResult, error)
 	Agents(ctx context.Context) ([]execution.AgentSummary, error)
+	WatchAll(ctx context.Context, since time.Time, types ...string) iter.Seq2[execution.StreamItem, error]
 }
 
 // dialer makes the remote that the environment names; url is for messages.
@@ -48,7 +51,10 @@ func connect() (remote, string, error) {
 
 // explain says what a person can do about an error of the API.
 func explain(ctx context.Context, url string, err error) error {
+	var coded *exit
 	switch {
+	case errors.As(err, &coded):
+		return err // it is not the API's
 	case ctx.Err() != nil:
 		return &exit{code: exitInterrupted}
 	case errors.Is(err, execution.ErrUnauthenticated):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -20,8 +21,8 @@ type renderer struct {
 
 	startMs   int64 // of the first event seen
 	began     map[string]int64
-	streamed  strings.Builder // the text of the turn, as far as it was shown
-	inText    bool            // the cursor stands behind streamed text or at a prompt
+	streamed  client.Text // the text of the turn, as far as it was shown
+	inText    bool        // the cursor stands behind streamed text or at a prompt
 	firstFail error
 }
 
@@ -36,12 +37,19 @@ func (r *renderer) frame(frame execution.Frame) {
 	}
 	switch frame.Type {
 	case execution.FrameTextDelta:
+		piece, anew := r.streamed.Add(frame)
+		if piece == "" {
+			return // it was shown
+		}
+		if anew && r.inText {
+			r.print("\n")
+			r.inText = false
+		}
 		if !r.inText {
 			r.print("          │ ")
 		}
 		r.inText = true
-		r.streamed.WriteString(frame.Text)
-		r.print(strings.ReplaceAll(clean(frame.Text), "\n", "\n          │ "))
+		r.print(strings.ReplaceAll(clean(piece), "\n", "\n          │ "))
 	case execution.FrameToolProgress:
 		r.line(fmt.Sprintf("          · %s %s", frame.CallID, oneLine(frame.Text)))
 	}
@@ -102,7 +110,7 @@ func (r *renderer) print(text string) {
 func (r *renderer) describe(event execution.Event) string {
 	switch p := event.Payload.(type) {
 	case *execution.ModelStarted:
-		r.streamed.Reset()
+		r.streamed = client.Text{}
 		r.begin("model", event)
 		return fmt.Sprintf("model  turn %d", p.Turn)
 	case *execution.ModelCompleted:

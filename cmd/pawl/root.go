@@ -114,7 +114,8 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("pawl {{.Version}}\n")
-	root.AddCommand(newDev(s), newSubmit(s, dial), newList(s, dial), newShow(s, dial), newWatch(s, dial), newWhy(s, dial),
+	root.AddCommand(newDev(s), newSubmit(s, dial), newList(s, dial), newShow(s, dial), newWatch(s, dial),
+		newEvents(s, dial), newWhy(s, dial),
 		newInput(s, dial), newCancel(s, dial), newPause(s, dial), newResume(s, dial), newRelease(s, dial), newFork(s, dial),
 		newDelete(s, dial), newBulk(s, dial), newMessages(s, dial), newCheckpoints(s, dial), newBlob(s, dial),
 		newAgents(s, dial), newKeys(s), newBench(s), newBenchWorker(s), newVersion(s))

@@ -37,6 +37,9 @@ func tellView(s streams, view execution.View) error {
 	t.row(string(view.ID), string(view.State))
 	t.row("agent", oneLine(view.Agent))
 	t.row("conversation", string(view.ConversationID))
+	if from := view.ForkedFrom; from != nil {
+		t.row("forked from", fmt.Sprintf("%s, step %d", from.ExecutionID, from.Step))
+	}
 	t.row("step", fmt.Sprintf("%d, at %s", view.Step, view.Node))
 	spent := fmt.Sprintf("%s, %d+%d tokens, %s", counted(int(view.Usage.Requests), "request"),
 		view.Usage.InputTokens, view.Usage.OutputTokens, counted(int(view.Usage.ToolCalls), "tool call"))

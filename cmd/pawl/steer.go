@@ -95,16 +95,23 @@ func newRelease(s streams, dial dialer) *cobra.Command {
 }
 
 func newResume(s streams, dial dialer) *cobra.Command {
-	var reason string
+	var request execution.ResumeRequest
+	var limits limitFlags
 	cmd := newSteering(s, dial, steering{
-		name: "resume", example: "  pawl resume exec_07…\n  pawl resume --reason \"the tool is back\" exec_07…", short: "Take a suspended execution back to where it was",
+		name: "resume", example: "  pawl resume exec_07…\n  pawl resume --reason \"the tool is back\" exec_07…\n  pawl resume --max-cost 2 --deadline 48h exec_07…", short: "Take a suspended execution back to where it was",
 		long: "Take a suspended execution back to where it was, whatever it was suspended for, with all its attempts. One that\n" +
-			"is not suspended is left as it is.",
+			"is not suspended is left as it is. Limits replace those it has, each by itself: one that is suspended for a limit\n" +
+			"needs a higher one to go on.",
 		do: func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error) {
-			return api.Resume(ctx, id, execution.ResumeRequest{Reason: reason})
+			var err error
+			if request.Limits, err = limits.read(); err != nil {
+				return execution.Steered{}, err
+			}
+			return api.Resume(ctx, id, request)
 		},
 		reached: func(execution.State) bool { return true },
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log of the API")
+	cmd.Flags().StringVar(&request.Reason, "reason", "", "why, for the log of the API")
+	limits.declare(cmd)
 	return cmd
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ type submission struct {
 	onBusy       string
 	key          string
 	priority     string
+	retention    time.Duration
 	metadata     []string
 	overrides    overrides
 }
@@ -47,6 +49,7 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 		"behind it, interrupt it and go on with what it said, or rollback to before it")
 	flags.StringVar(&asked.key, "key", "", "idempotency key: submitting again with it gives the same execution")
 	flags.StringVar(&asked.priority, "priority", "", "high, normal or low (default normal)")
+	flags.DurationVar(&asked.retention, "retention", 0, "how long it is kept after its end (default as its agent says, or the installation)")
 	asked.overrides.declare(cmd)
 	flags.StringArrayVar(&asked.metadata, "metadata", nil, "NAME=VALUE to keep with the execution; may be repeated")
 	return cmd
@@ -56,15 +59,18 @@ func (a *submission) request(args []string) (execution.CreateRequest, error) {
 	request := execution.CreateRequest{
 		Agent: args[0], Input: execution.Input{Type: execution.UserMessage, Text: strings.Join(args[1:], " ")},
 		ConversationID: execution.ConversationID(a.conversation), Priority: execution.Priority(a.priority),
-		OnBusy: execution.OnBusy(a.onBusy),
+		OnBusy: execution.OnBusy(a.onBusy), RetentionMs: a.retention.Milliseconds(),
+	}
+	if a.retention < 0 || a.retention > 0 && a.retention < time.Millisecond {
+		return request, wrongUsage("--retention: want a duration above 0, have %v", a.retention)
 	}
 	if a.conversation != "" {
 		if _, err := execution.ParseConversationID(a.conversation); err != nil {
 			return request, wrongUsage("--conversation: %w", err)
 		}
 	}
-	switch a.onBusy {
-	case "", "reject", "enqueue", "interrupt", "rollback":
+	switch request.OnBusy {
+	case "", execution.BusyReject, execution.BusyEnqueue, execution.BusyInterrupt, execution.BusyRollback:
 	default:
 		return request, wrongUsage("--on-busy: want reject, enqueue, interrupt or rollback, have %q", a.onBusy)
 	}
