@@ -135,7 +135,7 @@ type SubmitInput struct {
 type ResumeRequest struct {
 	// Limits replace those of the execution, field by field: a zero field leaves what is in force.
 	Limits *Limits `json:"limits,omitempty"`
-	Reason string `json:"reason,omitempty"` // why, at most MaxReasonLength bytes; for the API's log
+	Reason string  `json:"reason,omitempty"` // why, at most MaxReasonLength bytes; for the API's log
 }
 
 // MaxReasonLength bounds the reason of a resume, in bytes.

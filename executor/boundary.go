@@ -24,7 +24,3 @@ func Boundary(data []byte) (execution.Checkpoint, error) {
 		Forkable: Forkable(stored.Node),
 	}, nil
 }
-
-// Forkable reports whether another execution can go on from a checkpoint of the node: at these the history is whole, and
-// nothing is under way.
-func Forkable(node Node) bool { return node == RunStart || node == PrepareModelRequest || node == BeforeModelRequest }

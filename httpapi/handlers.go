@@ -24,13 +24,7 @@ func (s *Server) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	header := c.Response().Header()
-	header.Set("Location", "/v1/executions/"+string(created.View.ID))
-	if created.Replayed {
-		header.Set("Idempotency-Replayed", "true")
-		return c.JSON(http.StatusOK, created.View)
-	}
-	return c.JSON(http.StatusAccepted, created.View)
+	return submitted(c, created)
 }
 
 func (s *Server) get(c echo.Context) error {

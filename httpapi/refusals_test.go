@@ -97,7 +97,7 @@ func bodyRefusals() []refusal {
 			"an empty text", `{"agent": "demo", "input": {"type": "user_message", "text": ""}}`,
 			execution.InvalidRequest, "input.text",
 		},
-		{"interrupt", `{"agent": "demo", "onBusy": "interrupt", ` + message + `}`, execution.InvalidRequest, "onBusy"},
+		{"on busy", `{"agent": "demo", "onBusy": "wait", ` + message + `}`, execution.InvalidRequest, "onBusy"},
 		{"broken JSON", `{"agent": "demo", `, execution.InvalidRequest, "body"},
 		{"trailing bytes", validBody + ` {}`, execution.InvalidRequest, "body"},
 		{"an array", `[]`, execution.InvalidRequest, "body"},

@@ -16,7 +16,7 @@ import (
 
 // pending are calls of the document that no route serves yet.
 func pending() []string {
-	return []string{"DELETE /v1/executions/{id}", "POST /v1/executions/{id}/release", "POST /v1/executions/{id}/fork", "POST /v1/executions/bulk"}
+	return []string{"DELETE /v1/executions/{id}", "POST /v1/executions/{id}/release", "POST /v1/executions/bulk"}
 }
 
 type noRuntime struct{}

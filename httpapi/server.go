@@ -134,6 +134,7 @@ func (s *Server) routes() {
 	e.POST("/v1/executions/:id/release", s.release)
 	e.DELETE("/v1/executions/:id", s.remove)
 	e.POST("/v1/executions/bulk", s.bulk)
+	e.POST("/v1/executions/:id/fork", s.fork)
 	e.POST("/v1/executions/:id/stream-token", s.streamToken)
 	e.GET("/v1/events", s.everything)
 	e.GET("/v1/agents", s.agents)

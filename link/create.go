@@ -126,7 +126,7 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 	faultpoint.Hit("before_commit:run_start")
 	reservation, err := s.cfg.Journal.Reserve(ctx, row)
 	if errors.Is(err, journal.ErrLimit) {
-		err = s.overloaded("too many executions wait for the conversation's turn").In("conversationId").Because(err)
+		err = s.lineFull(sub.request.OnBusy).In("conversationId").Because(err)
 	}
 	if err != nil {
 		return execution.Created{}, s.problem(ctx, "create", err)
@@ -134,6 +134,19 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 	faultpoint.Hit("after_commit:run_start")
 	s.enqueue(ctx, reservation.Tasks)
 	return execution.Created{View: reservation.Execution.View(), Replayed: !reservation.Created}, nil
+}
+
+// lineFull says why the conversation takes no more: everybody has to wait, or nothing will change.
+func (s *Service) lineFull(onBusy execution.OnBusy) *execution.APIError {
+	switch onBusy {
+	case execution.BusyInterrupt:
+		return s.overloaded("too many messages of those that were interrupted wait for the active execution's end")
+	case execution.BusyRollback:
+		return execution.NewAPIError(execution.Conflict,
+			"the history is put together of %d forks and rollbacks, and there may be no more: interrupt instead", journal.MaxParts)
+	default:
+		return s.overloaded("too many executions wait for the conversation's turn")
+	}
 }
 
 // admit refuses when too many executions are open. The bound is soft: submissions at the same moment may pass it.

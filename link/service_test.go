@@ -246,12 +246,15 @@ func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {
 	t.Parallel()
 	valid := link.Config{
 		Journal: memory(t), Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
+		Boundary: linktest.BoundaryOf, Forking: linktest.ForkWith,
 	}
 	cases := map[string]func(*link.Config){
 		"Journal":        func(c *link.Config) { c.Journal = nil },
 		"Catalog":        func(c *link.Config) { c.Catalog = nil },
 		"Enqueuer":       func(c *link.Config) { c.Enqueuer = nil },
 		"Opening":        func(c *link.Config) { c.Opening = nil },
+		"Boundary":       func(c *link.Config) { c.Boundary = nil },
+		"Forking":        func(c *link.Config) { c.Forking = nil },
 		"MaxOpen":        func(c *link.Config) { c.MaxOpen = -1 },
 		"RetryAfter":     func(c *link.Config) { c.RetryAfter = -1 },
 		"Reread":         func(c *link.Config) { c.Reread = -1 },

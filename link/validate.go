@@ -115,13 +115,11 @@ func validateConversation(r execution.CreateRequest) error {
 
 func validateOnBusy(r execution.CreateRequest) error {
 	switch r.OnBusy {
-	case execution.BusyReject, execution.BusyEnqueue:
+	case execution.BusyReject, execution.BusyEnqueue, execution.BusyInterrupt, execution.BusyRollback:
 		return nil
-	case "interrupt", "rollback":
-		return invalid("onBusy", "%q is not supported by this version; want %q or %q",
-			r.OnBusy, execution.BusyReject, execution.BusyEnqueue)
 	default:
-		return invalid("onBusy", "want %q or %q", execution.BusyReject, execution.BusyEnqueue)
+		return invalid("onBusy", "want %q, %q, %q or %q",
+			execution.BusyReject, execution.BusyEnqueue, execution.BusyInterrupt, execution.BusyRollback)
 	}
 }
 

@@ -61,7 +61,7 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 
 func newServer(b *base, catalog link.Catalog, gate *auth.Gate, cfg config.API, deps Deps) (*httpapi.Server, error) {
 	service, err := link.New(link.Config{
-		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary,
+		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Forking: executor.Forking,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Logger: deps.Logger,
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ func reserveClauses() []clause {
 		{name: "contract C, reserve: row, checkpoint 0, first event and entry are there at once", run: reserveWhole},
 		{name: "contract C, reserve and JournalReservation: the same key and request give the existing row, whatever its state", run: reserveAgain},
 		{name: "contract C, reserve: the same key and another request is refused", run: reserveOther},
+		{name: "a key that a request of another partition used is refused", run: keyOfAnotherPartition},
 		{name: "contract C, reserve: another caller's equal key is another key", run: reserveCaller},
 		{name: "case A1: 50 concurrent reservations with one key make one execution", run: reserveConcurrently},
 		{name: "the same id without a key answers as before; for another request it is refused", run: reserveSameID},
@@ -261,4 +262,17 @@ func awkward() [][]byte {
 	return [][]byte{
 		{}, {0}, {0xff, 0xfe, 0x80}, []byte(`{"a":[]}`), []byte(`{"n":9007199254740993}`), []byte("\r\n"), []byte("nil"), big,
 	}
+}
+
+func keyOfAnotherPartition(t *testing.T, b *bench) {
+	own := execution.KeyPartition(caller(), "key")
+	elsewhere := own + 1
+	submit := func(p execution.Partition, fingerprint string) error {
+		_, err := b.Store.Reserve(b.ctx(), b.submission(keyed, func(n *journal.NewExecution) {
+			n.ID, n.ConversationID, n.Fingerprint = testID(p, 1), testConversation(p, 1), fingerprint
+		}))
+		return err
+	}
+	require.NoError(t, submit(elsewhere, "one"))
+	b.unchanged(func() { require.ErrorIs(t, submit(own, "another"), journal.ErrKeyReused) })
 }

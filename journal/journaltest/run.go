@@ -52,6 +52,7 @@ func groups() []group {
 		{"retention and resumption", retentionClauses()},
 		{"conversation", conversationClauses()},
 		{"turn", turnClauses()},
+		{"open calls", sealClauses()},
 		{"fork", forkClauses()},
 		{"recovery", recoveryClauses()},
 		{"expiry", expiryClauses()},

@@ -36,6 +36,7 @@ func steers(t *testing.T, l link.RuntimeLink, id execution.ID) map[string]error 
 	_, errs["cancel"] = l.Cancel(ctx, id)
 	_, errs["pause"] = l.Pause(ctx, id)
 	_, errs["resume"] = l.Resume(ctx, id, execution.ResumeRequest{})
+	_, errs["fork"] = l.Fork(ctx, id, "", execution.ForkRequest{})
 	return errs
 }
 

@@ -58,8 +58,6 @@ func createRefuses(t *testing.T, h Harness) {
 		}},
 		{"conversationId", "", func(r *execution.CreateRequest) { r.ConversationID = "two words" }},
 		{"conversationId", "", func(r *execution.CreateRequest) { r.ConversationID = "conv_mine" }},
-		{"onBusy", "", func(r *execution.CreateRequest) { r.OnBusy = "interrupt" }},
-		{"onBusy", "", func(r *execution.CreateRequest) { r.OnBusy = "rollback" }},
 		{"onBusy", "", func(r *execution.CreateRequest) { r.OnBusy = "?" }},
 		{"priority", "", func(r *execution.CreateRequest) { r.Priority = "urgent" }},
 		{"startAtMs", "", func(r *execution.CreateRequest) { r.StartAtMs = -1 }},

@@ -38,6 +38,8 @@ if member ~= '' then
     if y.exists then
       if not same(entry[2]) then return refuse('CONFLICT', 'key_reused') end
       return existing(y)
+    elseif string.sub(entry[1], 1, TAIL - 1) ~= string.sub(id, 1, TAIL - 1) then
+      return refuse('CONFLICT', 'key_reused') -- by a request whose conversation is in another partition
     end
   end
 end
