@@ -33,6 +33,7 @@ func (l *session) Follow(
 			return nil, err
 		}
 	}
+	f.joined = h.join(f) // at once if it can: it misses no frame
 	return f, nil
 }
 

@@ -87,35 +87,48 @@ func (hs *hubs) remove(h *hub) {
 	}
 }
 
-// lookAgain compares, every Reread, the length of each log with what was read of it: a hint may be lost. All logs are asked
+// looks is in how many parts all logs are looked at: thousands at once would hold up what happens meanwhile.
+const looks = 20
+
+// lookAgain compares, every Reread, the length of each log with what was read of it: a hint may be lost. Many logs are asked
 // for together, so that streams on which nothing happens cost next to nothing.
 func (hs *hubs) lookAgain(ctx context.Context) {
-	ticker := time.NewTicker(hs.service.cfg.Reread)
+	ticker := time.NewTicker(max(hs.service.cfg.Reread/looks, time.Millisecond))
 	defer ticker.Stop()
-	for {
+	var rest []*hub
+	for part := 0; ; part++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		followed := hs.followed()
-		ids := make([]execution.ID, len(followed))
-		read := make([]execution.Sequence, len(followed))
-		for i, h := range followed {
-			ids[i] = h.id
-			read[i], _ = h.stands()
+		if part%looks == 0 {
+			rest = hs.followed()
 		}
-		lasts, err := hs.service.cfg.Journal.LastSequences(ctx, ids)
-		if err != nil {
-			if ctx.Err() == nil {
-				hs.service.cfg.Logger.WarnContext(ctx, "cannot look at the logs that are followed", "logs", len(ids), "error", err)
-			}
-			continue
+		n := (len(rest) + looks - part%looks - 1) / (looks - part%looks)
+		hs.look(ctx, rest[:n])
+		rest = rest[n:]
+	}
+}
+
+// look wakes those whose log is not as long as what they have read.
+func (hs *hubs) look(ctx context.Context, followed []*hub) {
+	ids := make([]execution.ID, len(followed))
+	read := make([]execution.Sequence, len(followed))
+	for i, h := range followed {
+		ids[i] = h.id
+		read[i], _ = h.stands()
+	}
+	lasts, err := hs.service.cfg.Journal.LastSequences(ctx, ids)
+	if err != nil {
+		if ctx.Err() == nil {
+			hs.service.cfg.Logger.WarnContext(ctx, "cannot look at the logs that are followed", "logs", len(ids), "error", err)
 		}
-		for i, h := range followed {
-			if lasts[i] != read[i] {
-				h.poke()
-			}
+		return
+	}
+	for i, h := range followed {
+		if lasts[i] != read[i] {
+			h.poke()
 		}
 	}
 }
