@@ -164,7 +164,7 @@ func TestGoldenHashOfATask(t *testing.T) {
 func TestScriptsSayWhatTheyTakeAndReturn(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{
-		"take": takeSource, "put_back": putBackSource, "repair_active": repairActiveSource, "repair_lease": repairLeaseSource, "repair_dead": repairDeadSource,
+		"take": takeSource, "done": doneSource, "put_back": putBackSource, "repair_active": repairActiveSource, "repair_lease": repairLeaseSource, "repair_dead": repairDeadSource,
 	} {
 		for _, part := range []string{"Purpose:", "KEYS:", "ARGV:", "Returns:", "Refuses:", "Invariant:"} {
 			require.Contains(t, source, "-- "+part, fmt.Sprintf("%s.lua", name))

@@ -10,7 +10,8 @@ import (
 // group sends commands of several goroutines in one pipeline: those that come while one is under way travel together in the
 // next. One that comes alone is sent at once, by itself. Safe for concurrent use.
 type group struct {
-	rdb redis.UniversalClient
+	rdb  redis.UniversalClient
+	join *doneJoin // for ends of tasks; nil: commands travel as they are
 
 	mu      sync.Mutex
 	busy    bool    // somebody sends; guarded by mu
@@ -38,6 +39,15 @@ func newGroup(rdb redis.UniversalClient) *group {
 		return nil
 	}
 	return &group{rdb: rdb}
+}
+
+// newEnds is a group for the ends of tasks.
+func newEnds(rdb redis.UniversalClient) *group {
+	g := newGroup(rdb)
+	if g != nil {
+		g.join = newDoneJoin()
+	}
+	return g
 }
 
 // do sends the command and returns when it has its reply or error. The caller's context counts only for a command that is
@@ -83,11 +93,17 @@ func (g *group) send(leader *call) {
 		_ = g.rdb.Process(ctx, leader.cmd)
 		return
 	}
-	pipe := g.rdb.Pipeline()
-	for _, c := range calls {
-		_ = pipe.Process(ctx, c.cmd)
+	cmds := make([]redis.Cmder, len(calls))
+	for i, c := range calls {
+		cmds[i] = c.cmd
 	}
-	_, _ = pipe.Exec(ctx) // each has its own reply
+	if g.join != nil {
+		g.join.exec(ctx, g.rdb, cmds)
+	} else {
+		pipe := g.rdb.Pipeline()
+		_ = pipe.BatchProcess(ctx, cmds...)
+		_, _ = pipe.Exec(ctx) // each has its own reply
+	}
 	for _, c := range calls[1:] {
 		c.turn <- sent
 	}

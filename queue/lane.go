@@ -41,7 +41,7 @@ func newLane(
 	l.taker = newTaker(rdb, order, l.waiter, stats, cfg)
 	l.view = &serverView{
 		UniversalClient: rdb, taker: l.taker, waiter: l.waiter, tokens: l.taker.tokens, log: cfg.Logger, stats: stats,
-		ends: newGroup(rdb), putBacks: map[string]struct{}{},
+		ends: newEnds(rdb), putBacks: map[string]struct{}{},
 	}
 	l.asynq = asynq.NewServerFromRedisClient(l.view, asynq.Config{
 		Queues:                   queues,
