@@ -36,6 +36,8 @@ func Run(t *testing.T, open Open) {
 		{"who may submit forks what it sees, and owns the fork", forkRoles},
 		{"another tenant's execution is not found", hiddenFromTenants},
 		{"a role bounds what a caller sees and steers", rolesBound},
+		{"a caller of all tenants sees and steers every execution and submits none", onCallSees},
+		{"cursors and places in a log belong to their caller", placesBelong},
 		{"a malformed id is invalid and an unknown one not found", unknownIDs},
 		{"events come in pages", eventPages},
 		{"case G2: a page of events ends by its bytes too", eventPagesByBytes},
