@@ -31,6 +31,9 @@ func (hs *hubs) enter(ctx context.Context, id execution.ID, first execution.Sequ
 			return nil, h.err
 		}
 		return h, nil
+	case <-time.After(joinTimeout):
+		hs.leave(h)
+		return nil, silent()
 	case <-ctx.Done():
 		hs.leave(h)
 		return nil, ctx.Err()

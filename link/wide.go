@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"sync"
+	"time"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -67,10 +68,21 @@ func (w *wide) follow(ctx context.Context, sees func(execution.CallerScope) bool
 			return nil, run.err
 		}
 		return f, nil
+	case <-time.After(joinTimeout):
+		_ = f.Close()
+		return nil, silent()
 	case <-ctx.Done():
 		_ = f.Close()
 		return nil, ctx.Err()
 	}
+}
+
+// joinTimeout bounds how long whoever wants to follow waits for the subscription to be in force.
+const joinTimeout = 5 * time.Second
+
+// silent is the error of a store that does not confirm a subscription.
+func silent() error {
+	return execution.NewAPIError(execution.Unavailable, "the store did not answer").After(time.Second)
 }
 
 func (w *wide) add(f *wideFollower) *wideRun {
