@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/redistest"
 )
 
 func (w *world) present(t *testing.T, cfg PresenceConfig) (p *Presence, leave func()) {
@@ -185,4 +186,21 @@ func TestPlaceLooksThroughABoundedPartOfALongQueue(t *testing.T) {
 	found, err = c.Place(ctx, task(0))
 	require.NoError(t, err)
 	require.EqualValues(t, maxPosition-1, found.Position)
+}
+
+func TestUnservedQueuesAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, redistest.Start(t).Client(t)) // the names of queues are everybody's
+	c, ctx := w.client(t), context.Background()
+	require.NoError(t, c.Enqueue(ctx, w.tasks(3)...))
+	other, err := NewClient(w.rdb, ClientConfig{Prefix: w.prefix, Logger: quiet()}) // it does not know the queue by itself
+	require.NoError(t, err)
+	found, err := other.Unserved(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []Unserved{{Queue: w.queue, Pending: 3}}, found)
+	w.present(t, PresenceConfig{ID: "one", Queues: []string{w.queue}})
+	workersAre(t, c, func(live []Worker) bool { return len(live) == 1 })
+	found, err = other.Unserved(ctx)
+	require.NoError(t, err)
+	require.Empty(t, found)
 }

@@ -48,6 +48,12 @@ type Client struct {
 	APIKey Secret `envconfig:"PAWL_API_KEY" desc:"the key to show to the API; none when empty"`
 }
 
+// Doctor configures `pawl doctor`, which looks through what is stored.
+type Doctor struct {
+	Keys
+	Journal
+}
+
 // Store says which Redis holds everything.
 type Store struct {
 	RedisURL Secret `envconfig:"PAWL_REDIS_URL" required:"true" desc:"redis://, rediss://, redis+sentinel://h1:p,h2:p/master or redis+cluster://h1:p,h2:p"`

@@ -17,7 +17,7 @@ var serviceLink = regexp.MustCompile(`_SERVICE_HOST=|_SERVICE_PORT(_[A-Z0-9_]+)?
 // Names lists every name that some program knows, sorted.
 func Names() []string {
 	var names []string
-	for _, program := range []any{&API{}, &Worker{}, &Reaper{}, &Dev{}, &Keys{}, &Client{}} {
+	for _, program := range []any{&API{}, &Worker{}, &Reaper{}, &Dev{}, &Keys{}, &Doctor{}, &Client{}} {
 		names = append(names, namesOf(program)...)
 	}
 	slices.Sort(names)
