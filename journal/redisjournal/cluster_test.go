@@ -101,4 +101,17 @@ func TestCaseH3_EveryCallStaysInsideASlotOfARealCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, reserved.Created)
 	}
+	for _, row := range rows {
+		seen, err := store.Inspect(ctx, row.ID)
+		require.NoError(t, err)
+		require.Equal(t, row.ID, seen.ActiveID)
+	}
+	found, census := audited(t, store, false)
+	require.Empty(t, found)
+	require.EqualValues(t, execution.Partitions, census.Rows[execution.Completed])
+	require.EqualValues(t, execution.Partitions+10, census.Open)
+	require.NoError(t, rdb.Del(ctx, store.keys.due(9), store.keys.handoff(9)).Err())
+	found, _ = audited(t, store, true)
+	require.NotEmpty(t, found[journal.FindingNotIndexed])
+	requireSound(t, store)
 }
