@@ -23,7 +23,7 @@ func (s *Stack) Dump() map[string]string {
 	ctx := context.Background()
 	dump := map[string]string{}
 	for _, key := range s.Keys("pawl:*") {
-		if strings.HasPrefix(key, "pawl:worker:") {
+		if presence(key) {
 			continue
 		}
 		content, err := contentOf(ctx, s.Redis, key)
@@ -44,12 +44,15 @@ func (s *Stack) shortLived() []string {
 		if err != nil {
 			s.tb.Fatalf("expiry of %s: %v", key, err)
 		}
-		if !strings.HasPrefix(key, "pawl:worker:") && ttl >= 0 && ttl < time.Minute {
+		if !presence(key) && ttl >= 0 && ttl < time.Minute {
 			list = append(list, key)
 		}
 	}
 	return list
 }
+
+// presence reports whether the key says which workers are there.
+func presence(key string) bool { return strings.HasPrefix(key, "pawl:worker:") || key == "pawl:workers" }
 
 // Keys lists the keys that match the pattern.
 func (s *Stack) Keys(pattern string) []string {
