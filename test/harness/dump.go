@@ -52,7 +52,9 @@ func (s *Stack) shortLived() []string {
 }
 
 // presence reports whether the key says which workers are there.
-func presence(key string) bool { return strings.HasPrefix(key, "pawl:worker:") || key == "pawl:workers" }
+func presence(key string) bool {
+	return strings.HasPrefix(key, "pawl:worker:") || key == "pawl:workers"
+}
 
 // Keys lists the keys that match the pattern.
 func (s *Stack) Keys(pattern string) []string {
