@@ -94,6 +94,9 @@ func (h *holder) writeAll(ctx context.Context, chain []link) (kept bool, _ error
 	}
 	hitAll("after_commit:", chain)
 	h.committed(ctx, &commit, committed, enqueued)
+	if committed.State.Terminal() {
+		h.durable.cfg.Observer.Ended(last.machine.definition.Name, committed.State)
+	}
 	if !committed.Kept {
 		return false, nil
 	}

@@ -27,6 +27,7 @@ func (d *Durable) claim(ctx context.Context, task execution.Task) (*holder, erro
 	if err != nil {
 		return nil, d.notClaimed(ctx, task, try, err)
 	}
+	d.cfg.Observer.Claimed(claimed.Reclaimed)
 	return newHolder(ctx, d, claimed, known, try.at), nil
 }
 

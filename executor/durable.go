@@ -22,8 +22,8 @@ type Store interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 	// Messages reads a page of the history of the execution's conversation.
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
-	// PublishFrame sends a frame to those who follow the execution now.
-	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error
+	// PublishFrame sends a frame to those who follow the execution now, and says how many processes are known to.
+	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) (listeners int, err error)
 	// FollowRequests subscribes to the cancels and pauses recorded for executions that the worker holds.
 	FollowRequests(ctx context.Context, worker journal.WorkerID) (journal.RequestSubscription, error)
 }
@@ -64,6 +64,8 @@ type Config struct {
 	NodesPerTask int
 	// Hook is asked at every boundary. Default DirectExecutor.
 	Hook Executor
+	// Observer is told what happens, for metrics. nil: nobody is.
+	Observer Observer
 	// Logger gets what operators may want to know. Default slog.Default().
 	Logger *slog.Logger
 }
@@ -104,6 +106,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Hook == nil {
 		c.Hook = DirectExecutor{}
+	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -85,6 +85,7 @@ func (h *holder) step(ctx, node context.Context) (kept bool, err error) {
 	if faultpoint.Enabled {
 		faultpoint.Hit("claimed:" + h.position.node)
 	}
+	began := time.Now()
 	h.nodes++
 	h.frames = newFrames(ctx, h.claimed.Execution.ID, h.position.step, h.durable.cfg.Store)
 	m, err := h.prepare(node)
@@ -96,6 +97,7 @@ func (h *holder) step(ctx, node context.Context) (kept bool, err error) {
 	if errors.Is(context.Cause(node), ErrFenced) {
 		err = ErrFenced // whatever the node came to
 	}
+	h.durable.cfg.Observer.Ran(Node(h.position.node), err == nil && a.back == nil, time.Since(began))
 	return h.conclude(ctx, m, a, err)
 }
 
@@ -231,6 +233,7 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 }
 
 func (h *holder) superseded(ctx context.Context) {
+	h.durable.cfg.Observer.Fenced()
 	h.durable.cfg.Logger.InfoContext(ctx, "the claim was superseded, nothing was written",
 		"execution", h.claimed.Execution.ID, "step", h.position.step, "fence", h.claimed.Fence)
 }

@@ -15,6 +15,7 @@ const (
 	pathLive       = "/livez"
 	pathReady      = "/readyz"
 	pathMonitoring = "/monitoring"
+	pathMetrics    = "/metrics"
 	pathEvents     = "/v1/executions/:id/events"
 )
 
@@ -65,7 +66,7 @@ func (s *Server) enter(c echo.Context) (*auth.Visit, error) {
 	if public(r.URL.Path) {
 		return &auth.Visit{}, s.cfg.Access.Admit(r)
 	}
-	if c.Path() == pathEvents && r.URL.Query().Has(paramToken) {
+	if r.Method == http.MethodGet && c.Path() == pathEvents && r.URL.Query().Has(paramToken) {
 		return s.enterByToken(c)
 	}
 	return s.cfg.Access.Enter(r)

@@ -58,6 +58,11 @@ func caught(next echo.HandlerFunc, c echo.Context) (err error) {
 // was answered.
 func (s *Server) record(c echo.Context, start time.Time) {
 	r, answer := c.Request(), c.Response()
+	route := c.Path()
+	if c.Get(streamingKey) != nil {
+		s.cfg.Observer.Streaming(route, -1)
+	}
+	s.cfg.Observer.Answered(r.Method, route, answer.Status, time.Since(start))
 	level := slog.LevelDebug
 	if answer.Status >= http.StatusInternalServerError && c.Get(reportedKey) == nil {
 		level = slog.LevelError

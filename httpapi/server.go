@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/httpapi/openapi"
 	"github.com/pawl-run/pawl/link"
 )
 
@@ -42,6 +44,10 @@ type Config struct {
 	Recheck time.Duration
 	// Monitoring is served at /monitoring and below, with the path unchanged. nil: not served.
 	Monitoring http.Handler
+	// Metrics is served at /metrics, to callers who may look at what is nobody's alone. nil: not served.
+	Metrics http.Handler
+	// Observer is told how requests went. nil: nobody is.
+	Observer Observer
 	// MaxBody bounds a request's body, in bytes. Default 1 MiB.
 	MaxBody int64
 	// BodyTimeout bounds how long a client may take to send a body. Default 30s.
@@ -86,6 +92,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Ready == nil {
 		c.Ready = func(context.Context) (Readiness, error) { return Readiness{}, nil }
 	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -101,6 +110,8 @@ type Server struct {
 	// stopping ends when the server drains: streams and waits are then answered and closed.
 	stopping context.Context
 	drain    context.CancelFunc
+	// description joins the API's own document when it is first asked for.
+	description func() (*openapi.Document, error)
 }
 
 // New makes a Server. The error names the field that is wrong.
@@ -109,7 +120,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, echo: echo.New()}
+	s := &Server{cfg: cfg, echo: echo.New(), description: sync.OnceValues(openapi.Load)}
 	s.stopping, s.drain = context.WithCancel(context.Background())
 	s.echo.HTTPErrorHandler = s.fail
 	s.echo.Use(s.observe, s.guard)
@@ -145,6 +156,9 @@ func (s *Server) routes() {
 	e.HEAD(pathLive, s.live)
 	e.GET(pathReady, s.ready)
 	e.HEAD(pathReady, s.ready)
+	if s.cfg.Metrics != nil {
+		e.GET(pathMetrics, s.metrics)
+	}
 	if s.cfg.Monitoring != nil {
 		e.Any(pathMonitoring, s.monitoring)
 		e.Any(pathMonitoring+"/*", s.monitoring)

@@ -145,6 +145,8 @@ func (s *Server) open(c echo.Context, wanted filter) *streamWriter {
 	header.Set(echo.HeaderContentType, typeStream)
 	header.Set("X-Accel-Buffering", "no") // a proxy that buffers would hold events back
 	c.Response().WriteHeader(http.StatusOK)
+	s.cfg.Observer.Streaming(c.Path(), 1)
+	c.Set(streamingKey, true)
 	return &streamWriter{
 		writer: c.Response(), control: http.NewResponseController(c.Response().Writer), timeout: s.cfg.WriteTimeout,
 		filter: wanted,

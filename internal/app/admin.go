@@ -25,16 +25,17 @@ const (
 	shutdownTimeout = 10 * time.Second
 )
 
-// admin is the small server of a worker or a reaper: livez and readyz.
+// admin is the small server beside a program's work: livez, readyz and metrics, for whoever can reach its address.
 type admin struct {
 	program string
 	rdb     redis.UniversalClient
 	facts   redisconn.Facts
+	metrics http.Handler
 	// stopping is set when the program begins to stop: from then on it is not ready.
 	stopping atomic.Bool
 }
 
-// handler serves /livez (the process answers) and /readyz (it works, and Redis answers).
+// handler serves /livez (the process answers), /readyz (it works, and Redis answers) and /metrics.
 func (a *admin) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
@@ -48,6 +49,7 @@ func (a *admin) handler() http.Handler {
 		}
 		answerJSON(w, state.status(), state)
 	})
+	mux.Handle("GET /metrics", a.metrics)
 	return mux
 }
 
@@ -133,6 +135,6 @@ func (a *admin) run(ctx context.Context, addr string, logger *slog.Logger) error
 	if err != nil {
 		return err
 	}
-	logger.InfoContext(ctx, "serving livez and readyz", "addr", listener.Addr().String())
+	logger.InfoContext(ctx, "serving livez, readyz and metrics", "addr", listener.Addr().String())
 	return serve(ctx, listener, a.handler(), func() {}, logger)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/httpapi"
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/telemetry"
 	"github.com/pawl-run/pawl/internal/version"
 	"github.com/pawl-run/pawl/link"
 )
@@ -39,10 +40,13 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 	if err != nil {
 		return err
 	}
-	server, err := newServer(b, catalog, access.gate, cfg, deps)
+	metrics := deps.measures("api")
+	metrics.Installation(installation(b, deps.Logger))
+	server, err := newServer(b, catalog, access.gate, metrics, cfg, deps)
 	if err != nil {
 		return err
 	}
+	side := &admin{program: "api", rdb: b.rdb, facts: b.facts, metrics: metrics.Handler()}
 	listener := deps.Listener
 	if listener == nil {
 		if listener, err = listen(ctx, "PAWL_HTTP_ADDR", cfg.Addr); err != nil {
@@ -56,10 +60,14 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		},
 		func(ctx context.Context) error { return catalog.watch(ctx, deps.Again) },
 		access.run,
+		func(ctx context.Context) error { return side.run(ctx, cfg.AdminAddr, deps.Logger) },
 	)
 }
 
-func newServer(b *base, catalog link.Catalog, gate *auth.Gate, cfg config.API, deps Deps) (*httpapi.Server, error) {
+func newServer(
+	b *base, catalog link.Catalog, gate *auth.Gate,
+	metrics *telemetry.Metrics, cfg config.API, deps Deps,
+) (*httpapi.Server, error) {
 	service, err := link.New(link.Config{
 		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Forking: executor.Forking,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Logger: deps.Logger,
@@ -75,8 +83,9 @@ func newServer(b *base, catalog link.Catalog, gate *auth.Gate, cfg config.API, d
 		return nil, err
 	}
 	return httpapi.New(httpapi.Config{
-		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, MaxBody: int64(cfg.MaxBody), Version: version.Read().Version,
-		Logger: deps.Logger,
+		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring,
+		Metrics: metrics.Handler(), Observer: metrics.Requests(),
+		MaxBody: int64(cfg.MaxBody), Version: version.Read().Version, Logger: deps.Logger,
 		Ready: func(ctx context.Context) (httpapi.Readiness, error) {
 			readiness := httpapi.Readiness{Redis: b.facts, Durability: durability(b.facts)}
 			return readiness, b.rdb.Ping(ctx).Err()

@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/telemetry"
+	"github.com/pawl-run/pawl/internal/version"
 	"github.com/pawl-run/pawl/queue"
 )
 
@@ -26,6 +28,8 @@ type Deps struct {
 	Again <-chan struct{}
 	// Listener takes the place of the API's address.
 	Listener net.Listener
+	// Metrics joins the measurements of the programs of one process. Default: each program has its own.
+	Metrics *telemetry.Metrics
 	// Extra are handlers that are served beside the API, by pattern.
 	Extra map[string]http.Handler
 }
@@ -35,4 +39,12 @@ func (d Deps) withDefaults() Deps {
 		d.Logger = slog.Default()
 	}
 	return d
+}
+
+// measures are the measurements of the program.
+func (d Deps) measures(program string) *telemetry.Metrics {
+	if d.Metrics != nil {
+		return d.Metrics
+	}
+	return telemetry.New(program, version.Read().Version)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/telemetry"
+	"github.com/pawl-run/pawl/internal/version"
 	"github.com/pawl-run/pawl/queue"
 )
 
@@ -44,6 +46,7 @@ func RunDev(ctx context.Context, cfg config.Dev, deps Deps, started func(Started
 	}
 	defer store.stop()
 	deps.Listener, deps.NoChecks, deps.Waker = listener, store.embedded, &queue.Waker{}
+	deps.Metrics = telemetry.New("dev", version.Read().Version)
 	deps.Extra = map[string]http.Handler{"POST " + demoPath: http.HandlerFunc(demoLookup)}
 	about := Started{URL: "http://" + listener.Addr().String(), Redis: store.about, Agents: deps.Catalog.Names()}
 	if err := about.withKey(ctx, cfg.Auth, store.url); err != nil {

@@ -30,7 +30,10 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 		return err
 	}
 	deps.Logger.InfoContext(ctx, "sweeping", "interval", cfg.ReapInterval.String(), "grace", cfg.HandoffGrace.String())
-	server := &admin{program: "reaper", rdb: b.rdb, facts: b.facts}
+	metrics := deps.measures("reaper")
+	metrics.Reaper(sweeper.Total)
+	metrics.Installation(installation(b, deps.Logger))
+	server := &admin{program: "reaper", rdb: b.rdb, facts: b.facts, metrics: metrics.Handler()}
 	return together(ctx,
 		func(ctx context.Context) error { return server.run(ctx, cfg.AdminAddr, deps.Logger) },
 		func(ctx context.Context) error { return nothingToRead(ctx, deps.Again, deps.Logger) },

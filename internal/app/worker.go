@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/internal/onetrip"
+	"github.com/pawl-run/pawl/internal/telemetry"
 	"github.com/pawl-run/pawl/internal/version"
 	"github.com/pawl-run/pawl/queue"
 )
@@ -61,7 +62,7 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 	if err != nil {
 		return err
 	}
-	server := &admin{program: "worker", rdb: b.rdb, facts: b.facts}
+	server := &admin{program: "worker", rdb: b.rdb, facts: b.facts, metrics: w.metrics.Handler()}
 	deps.Logger.InfoContext(ctx, "working", "worker", w.runner.Worker(), "concurrency", cfg.Concurrency,
 		"claimTTL", cfg.ClaimTTL.String(), "queues", w.queues)
 	if !slices.Contains(w.queues, execution.SuspectQueue) {
@@ -95,6 +96,8 @@ type worker struct {
 	queues []string
 	drain  time.Duration
 	logger *slog.Logger
+
+	metrics *telemetry.Metrics
 }
 
 func newWorker(b *base, tools *httptool.Client, servers *mcptool.Servers, cfg config.Worker, deps Deps) (*worker, error) {
@@ -112,10 +115,10 @@ func newWorker(b *base, tools *httptool.Client, servers *mcptool.Servers, cfg co
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger}
+	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker")}
 	w.runner, err = executor.NewDurable(executor.Config{
-		Store: b.store, Builder: builder, Enqueuer: b.tasks, Pipeline: onetrip.New(b.rdb, b.store, b.tasks),
-		ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
+		Store: b.store, Builder: w.metrics.Calls(builder), Observer: w.metrics.Work(), Enqueuer: b.tasks,
+		Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})
 	if err != nil {
@@ -133,7 +136,12 @@ func newWorker(b *base, tools *httptool.Client, servers *mcptool.Servers, cfg co
 		Queues: weights, NoSuspect: !suspect, Concurrency: cfg.Concurrency, DrainTimeout: leaveTimeout,
 		Waker: deps.Waker, Logger: deps.Logger,
 	})
-	return w, err
+	if err != nil {
+		return nil, err
+	}
+	w.metrics.Slots(cfg.Concurrency, w.server.Stats)
+	w.metrics.Unplaced(w.runner.Unplaced)
+	return w, nil
 }
 
 // servedQueues are the queues to serve with their weights, and whether suspect steps are served. No names are all of

@@ -9,6 +9,7 @@ type API struct {
 	Journal
 	HTTP
 	Auth
+	Admin
 	Agents
 }
 
@@ -98,9 +99,9 @@ type DevAgents struct {
 	AgentsFile string `envconfig:"PAWL_AGENTS" desc:"the file that declares the agents, read again on SIGHUP; a built-in demo agent when empty"`
 }
 
-// Admin is the worker's and the reaper's own small server.
+// Admin is a program's own small server.
 type Admin struct {
-	AdminAddr string `envconfig:"PAWL_ADMIN_ADDR" desc:"where /livez and /readyz are served; off when empty"`
+	AdminAddr string `envconfig:"PAWL_ADMIN_ADDR" desc:"where /livez, /readyz and /metrics are served, to whoever can reach it; off when empty"`
 }
 
 // Work configures a worker.

@@ -1,0 +1,121 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/redistest"
+	"github.com/pawl-run/pawl/journal"
+	"github.com/pawl-run/pawl/journal/redisjournal"
+	"github.com/pawl-run/pawl/queue"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// stored opens a store on a Redis of the test's own, with what a scrape asks about it.
+func stored(t *testing.T) (*redisjournal.Store, *redis.Client, *Metrics) {
+	t.Helper()
+	rdb := redistest.Start(t).Client(t)
+	store, err := redisjournal.New(rdb, redisjournal.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	tasks, err := queue.NewClient(rdb, queue.ClientConfig{})
+	require.NoError(t, err)
+	m := New("api", "test")
+	m.Installation(Installation{
+		Executions: store, Queues: tasks, Logger: slog.New(slog.DiscardHandler),
+		Memory: func(context.Context) (Memory, error) { return Memory{Used: 10, Max: 20}, nil },
+	})
+	return store, rdb, m
+}
+
+func reserve(t *testing.T, store *redisjournal.Store, count int) {
+	t.Helper()
+	for i := range count {
+		p := execution.Partition(i % execution.Partitions)
+		_, err := store.Reserve(t.Context(), journal.NewExecution{
+			ID: execution.NewID(p), ConversationID: execution.NewConversationID(p), Caller: execution.LocalCaller(),
+			Request:    execution.CreateRequest{Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "hi"}},
+			Definition: strings.Repeat("0", 64), Checkpoint: []byte(`{"v":1}`), Node: "run_start",
+		})
+		require.NoError(t, err, fmt.Sprint(i))
+	}
+}
+
+func TestInstallation_SaysWhatIsStored(t *testing.T) {
+	t.Parallel()
+	store, _, m := stored(t)
+	reserve(t, store, 3)
+	page := scrape(t, m)
+	for _, line := range []string{
+		`pawl_executions{state="queued"} 3`, `pawl_executions{state="completed"} 0`,
+		`pawl_queue_tasks{queue="default-new",state="pending"} 0`, `pawl_queue_latency_seconds{queue="default"} 0`,
+		`pawl_redis_memory_bytes 10`, `pawl_redis_memory_max_bytes 20`, `pawl_claims_held 0`, `pawl_scrape_errors_total 0`,
+	} {
+		require.Contains(t, page, line+"\n")
+	}
+	require.Regexp(t, `pawl_oldest_execution_seconds\{state="queued"\} 0\.\d`, page)
+}
+
+// commands is how often Redis has carried out each command.
+func commands(t *testing.T, rdb *redis.Client) map[string]string {
+	t.Helper()
+	info, err := rdb.Info(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	counts := make(map[string]string)
+	for _, match := range regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`).FindAllStringSubmatch(info, -1) {
+		counts[match[1]] = match[2]
+	}
+	return counts
+}
+
+func TestInstallation_AScrapeCostsTheSameWhateverIsStored(t *testing.T) {
+	t.Parallel()
+	store, rdb, m := stored(t)
+	cost := func() map[string]string {
+		require.NoError(t, rdb.ConfigResetStat(t.Context()).Err())
+		scrape(t, m)
+		counts := commands(t, rdb)
+		delete(counts, "config|resetstat")
+		delete(counts, "info")
+		return counts
+	}
+	cost() // connects
+	reserve(t, store, 10)
+	few := cost()
+	reserve(t, store, 2000)
+	require.Equal(t, few, cost())
+}
+
+func TestInstallation_WhatRedisDoesNotSayIsLeftOut(t *testing.T) {
+	t.Parallel()
+	m := New("api", "test")
+	m.Installation(Installation{
+		Executions: silent{}, Queues: silent{}, Logger: slog.New(slog.DiscardHandler),
+		Memory: func(context.Context) (Memory, error) { return Memory{}, errSilent },
+	})
+	scrape(t, m)
+	page := scrape(t, m)
+	require.Regexp(t, `pawl_scrape_errors_total [48]\n`, page)
+	require.NotContains(t, page, "\npawl_executions")
+	require.Contains(t, page, "\npawl_build_info")
+}
+
+var errSilent = errors.New("no answer")
+
+type silent struct{ Queues }
+
+func (silent) Count(context.Context, string) (journal.Counts, error) { return nil, errSilent }
+
+func (silent) Depth(context.Context) (map[string]queue.Depth, error) { return nil, errSilent }
+
+func (silent) Workers(context.Context) ([]queue.Worker, error) { return nil, errSilent }
