@@ -12,7 +12,7 @@ import (
 
 func forkClauses() []clause {
 	return []clause{
-		{name: "case K2: a fork begins with the history of what it comes from, and adds to its own", run: forkHistory},
+		{name: "a fork begins with the history of what it comes from, and adds to its own", run: forkHistory},
 		{name: "a fork begins in the middle of a history, and only what it names is counted", run: forkLength},
 		{name: "a fork may have nothing to say, and start at any boundary", run: forkSilent},
 		{name: "a fork of a fork sees through both", run: forkOfFork},
