@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -18,30 +19,42 @@ const maxPendingFrames = 64
 // maxFrameText bounds the text of one frame, in bytes; a longer one goes on in the next frame.
 const maxFrameText = 16 << 10
 
+// An answer so far, for those who listen late, has at most so many bytes, and is sent at most once in so long.
+const (
+	maxWhole      = 256 << 10
+	wholeInterval = time.Second
+)
+
 // publisher sends a frame.
 type publisher interface {
-	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error
+	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) (listeners int, err error)
 }
 
 // frames is the Sink of a node: it joins texts that belong together, sends at most one frame per interval, and drops what
 // cannot be sent. Nothing is sent, and no goroutine runs, until the first frame comes.
 type frames struct {
-	send     func(execution.Frame) bool // immutable; false when the frame was lost
-	step     execution.Step             // immutable: of every frame
-	done     chan struct{}              // set with started; closed by close
-	finished chan struct{}              // set with started; closed by the goroutine
+	send     func(execution.Frame) (listeners int, err error) // immutable; an error: the frame was lost
+	step     execution.Step                                   // immutable: of every frame
+	done     chan struct{}                                    // set with started; closed by close
+	finished chan struct{}                                    // set with started; closed by the goroutine
+
+	// Owned by the goroutine.
+	listeners int       // to the last frame
+	behind    bool      // somebody listens who does not have the answer so far
+	whole     time.Time // when that was sent last
 
 	mu      sync.Mutex
 	pending []execution.Frame // guarded by mu
+	answer  *answer           // the newest one; guarded by mu
 	started bool              // guarded by mu
 	closed  bool              // guarded by mu
 }
 
 func newFrames(ctx context.Context, id execution.ID, step execution.Step, p publisher) *frames {
-	send := func(frame execution.Frame) bool {
+	send := func(frame execution.Frame) (int, error) {
 		ctx, cancel := context.WithTimeout(ctx, frameTimeout)
 		defer cancel()
-		return p.PublishFrame(ctx, id, frame) == nil
+		return p.PublishFrame(ctx, id, frame)
 	}
 	return &frames{send: send, step: step}
 }
@@ -58,7 +71,8 @@ func (f *frames) Frame(frame execution.Frame) {
 type answer struct {
 	frames     *frames
 	invocation string
-	length     int // in characters, of the text so far; guarded by the frames' mu
+	length     int    // in characters, of the text so far; guarded by the frames' mu
+	text       []byte // the text so far; nil when it is too long to be sent again; guarded by the frames' mu
 }
 
 // Frame implements local.Sink.
@@ -67,9 +81,20 @@ func (a *answer) Frame(frame execution.Frame) {
 	defer a.frames.mu.Unlock()
 	if frame.Type == execution.FrameTextDelta {
 		frame.InvocationID, frame.Offset = a.invocation, a.length
-		a.length += utf8.RuneCountInString(frame.Text)
+		a.keep(frame.Text)
 	}
 	a.frames.add(frame)
+}
+
+// keep wants the lock held.
+func (a *answer) keep(text string) {
+	if kept := len(a.text) + len(text); a.length > 0 && a.text == nil || kept > maxWhole {
+		a.text = nil
+	} else {
+		a.text = append(a.text, text...)
+	}
+	a.length += utf8.RuneCountInString(text)
+	a.frames.answer = a
 }
 
 // add wants the lock held.
@@ -141,14 +166,14 @@ func (f *frames) run() {
 	ticker := time.NewTicker(frameInterval)
 	defer ticker.Stop()
 	for {
-		if frame, ok := f.next(); ok && !f.send(frame) {
+		if frame, ok := f.next(); ok && !f.sent(frame) {
 			f.drop()
 		}
 		select {
 		case <-ticker.C:
 		case <-f.done:
 			for frame, ok := f.next(); ok; frame, ok = f.next() {
-				if frame.Type == execution.FrameTextDelta && !f.send(frame) {
+				if frame.Type == execution.FrameTextDelta && !f.sent(frame) {
 					return
 				}
 			}
@@ -157,9 +182,36 @@ func (f *frames) run() {
 	}
 }
 
+// sent reports whether a frame was sent. Whoever hears it first, and whoever did not hear one that was lost, lacks what came
+// before.
+func (f *frames) sent(frame execution.Frame) bool {
+	listeners, err := f.send(frame)
+	if err != nil {
+		f.behind = true
+		return false
+	}
+	switch {
+	case frame.InvocationID != "" && frame.Offset == 0: // nothing came before, or all of it is here
+		f.behind = false
+	case listeners > f.listeners:
+		f.behind = true
+	}
+	f.listeners = listeners
+	return true
+}
+
+// next is what to send: the oldest pending frame, or the answer so far when somebody lacks it, which all pending pieces of it are
+// part of.
 func (f *frames) next() (execution.Frame, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.behind && f.answer != nil && f.answer.text != nil && time.Since(f.whole) >= wholeInterval {
+		f.whole = time.Now()
+		f.pending = slices.DeleteFunc(f.pending, func(p execution.Frame) bool { return p.InvocationID != "" })
+		return execution.Frame{
+			Type: execution.FrameTextDelta, Step: f.step, InvocationID: f.answer.invocation, Text: string(f.answer.text),
+		}, true
+	}
 	if len(f.pending) == 0 {
 		return execution.Frame{}, false
 	}

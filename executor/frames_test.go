@@ -22,13 +22,20 @@ type sentFrames struct {
 	frames []execution.Frame
 	at     []time.Time
 	err    error
+	heard  int
 }
 
-func (s *sentFrames) PublishFrame(_ context.Context, _ execution.ID, frame execution.Frame) error {
+func (s *sentFrames) PublishFrame(_ context.Context, _ execution.ID, frame execution.Frame) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frames, s.at = append(s.frames, frame), append(s.at, time.Now())
-	return s.err
+	return s.heard, s.err
+}
+
+func (s *sentFrames) set(heard int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard, s.err = heard, err
 }
 
 func TestFramesAreJoinedAndBounded(t *testing.T) {
@@ -132,20 +139,85 @@ func TestAnAnswersFramesSayWhereTheyStand(t *testing.T) {
 	})
 }
 
-func TestALostFrameLeavesAGapThatShows(t *testing.T) {
+func TestALostFrameIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sent := &sentFrames{err: errors.New("down")}
 		f := newFrames(t.Context(), testID, 4, sent)
 		a := &answer{frames: f, invocation: "inv_4"}
-		a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "lost"})
+		a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "lost "})
 		synctest.Wait()
-		sent.mu.Lock()
-		sent.err = nil
-		sent.mu.Unlock()
-		a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "kept"})
+		sent.set(1, nil)
+		a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "and found"})
 		f.close()
-		require.Equal(t, 4, sent.frames[len(sent.frames)-1].Offset)
+		last := sent.frames[len(sent.frames)-1]
+		require.Equal(t, execution.Frame{
+			Type: execution.FrameTextDelta, Step: 4, InvocationID: "inv_4", Text: "lost and found",
+		}, last)
+	})
+}
+
+func TestWhoeverListensLateGetsTheAnswerSoFar(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sent := &sentFrames{}
+		f := newFrames(t.Context(), testID, 4, sent)
+		a := &answer{frames: f, invocation: "inv_4"}
+		say := func(n int) {
+			for range n {
+				a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: "größe "})
+				<-time.After(10 * time.Millisecond)
+			}
+		}
+		wholes := func() (n int) {
+			sent.mu.Lock()
+			defer sent.mu.Unlock()
+			for _, frame := range sent.frames[1:] {
+				if frame.Offset == 0 {
+					n++
+				}
+			}
+			return n
+		}
+		say(100)
+		require.Zero(t, wholes(), "nobody listens")
+		sent.set(1, nil)
+		say(100)
+		require.Equal(t, 1, wholes())
+		for i := range 100 { // they come all the time
+			sent.set(i+2, nil)
+			say(1)
+		}
+		require.LessOrEqual(t, wholes(), 3, "once a second")
+		sent.set(0, nil)
+		say(200)
+		f.close()
+		var text []rune
+		for _, frame := range sent.frames {
+			require.LessOrEqual(t, frame.Offset, len(text))
+			text = append(text[:frame.Offset], []rune(frame.Text)...)
+		}
+		require.Equal(t, strings.Repeat("größe ", 500), string(text))
+	})
+}
+
+func TestAnAnswerThatIsLongIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sent := &sentFrames{}
+		f := newFrames(t.Context(), testID, 4, sent)
+		a := &answer{frames: f, invocation: "inv_4"}
+		for i := range 60 {
+			sent.set(i, nil)
+			a.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: strings.Repeat("x", maxFrameText)})
+			<-time.After(frameInterval)
+		}
+		f.close()
+		for _, frame := range sent.frames {
+			require.LessOrEqual(t, len(frame.Text), maxWhole)
+		}
+		require.Nil(t, a.text)
+		require.Less(t, len(sent.frames), 70)
 	})
 }
 

@@ -52,7 +52,7 @@ func TestAFilterLetsFramesPassOrNot(t *testing.T) {
 	address := a.URL + creating + "/" + string(view.ID) + "/events"
 	events := openAddress(t, address+"?types=warning", "2")
 	frames := openAddress(t, address+"?types=text_delta", "2")
-	require.NoError(t, store.PublishFrame(t.Context(), view.ID, execution.Frame{Type: execution.FrameTextDelta, Text: "x"}))
+	require.NoError(t, sent(store.PublishFrame(t.Context(), view.ID, execution.Frame{Type: execution.FrameTextDelta, Text: "x"})))
 	w.Warnings(1)
 	w.Complete("done")
 	_, kinds := events.kinds(t)
@@ -127,7 +127,7 @@ func TestEverythingTheCallerMaySeeIsStreamed(t *testing.T) {
 	started := s.event(t)
 	require.Contains(t, started.data, `{"executionId":"`+string(before.ID)+`","sequence":2,`, "from now on")
 	frame := execution.Frame{Type: execution.FrameTextDelta, Step: 2, InvocationID: "inv_2", Offset: 7, Text: "Hi"}
-	require.NoError(t, store.PublishFrame(t.Context(), before.ID, frame))
+	require.NoError(t, sent(store.PublishFrame(t.Context(), before.ID, frame)))
 	require.Equal(t, sseMessage{kind: "text_delta", data: `{"executionId":"` + string(before.ID) +
 		`","type":"text_delta","step":2,"invocationId":"inv_2","offset":7,"text":"Hi"}`}, s.event(t))
 	s.close()
@@ -190,11 +190,14 @@ func TestAnAnswerInFlightIsToldToWhomeverJoins(t *testing.T) {
 	w.Commit(journal.Then{Kind: journal.ThenContinue}, &execution.ModelStarted{InvocationID: "inv_2"})
 	first := openStream(t, a.URL, view.ID, "3")
 	for i, text := range []string{"So ", "far"} {
-		require.NoError(t, store.PublishFrame(t.Context(), view.ID, execution.Frame{
+		require.NoError(t, sent(store.PublishFrame(t.Context(), view.ID, execution.Frame{
 			Type: execution.FrameTextDelta, Step: 2, InvocationID: "inv_2", Offset: 3 * i, Text: text,
-		}))
+		})))
 		require.Equal(t, "text_delta", first.event(t).kind)
 	}
 	joined := openStream(t, a.URL, view.ID, "3").event(t)
 	require.JSONEq(t, `{"type":"text_delta","step":2,"invocationId":"inv_2","text":"So far"}`, joined.data)
 }
+
+// sent is the error of a frame's sending.
+func sent(_ int, err error) error { return err }

@@ -122,7 +122,7 @@ func TestAStreamSaysWhatItIs(t *testing.T) {
 	w := linktest.Claim(t, store, view.ID)
 	require.Equal(t, "execution_started", s.event(t).kind)
 	frame := execution.Frame{Type: execution.FrameTextDelta, Step: 2, Text: "two\nlines"}
-	require.NoError(t, store.PublishFrame(t.Context(), view.ID, frame))
+	require.NoError(t, sent(store.PublishFrame(t.Context(), view.ID, frame)))
 	require.Equal(t, sseMessage{kind: "text_delta", data: `{"type":"text_delta","step":2,"text":"two\nlines"}`}, s.event(t))
 	w.Complete("done")
 	require.Equal(t, "execution_completed", s.event(t).kind)

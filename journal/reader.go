@@ -51,8 +51,9 @@ type Feed interface {
 	Follow(ctx context.Context, id execution.ID) (Subscription, error)
 	// FollowAll subscribes to every execution; the subscription is in force when FollowAll returns. Close it.
 	FollowAll(ctx context.Context) (WideSubscription, error)
-	// PublishFrame sends a frame to those who follow the execution now.
-	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error
+	// PublishFrame sends a frame to those who follow the execution now, and says how many processes are known to: when that
+	// grows, somebody is new. A store of several servers may know of fewer than there are.
+	PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) (listeners int, err error)
 	// FollowRequests subscribes to the cancels and pauses recorded for executions that the worker holds, and to the claims
 	// that were taken back from it.
 	FollowRequests(ctx context.Context, worker WorkerID) (RequestSubscription, error)

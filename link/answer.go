@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/execution"
@@ -17,23 +18,32 @@ type answer struct {
 	over   string // the last invocation that the log says is over
 }
 
-// stale reports whether a frame belongs to an answer that the log says is over.
-func (a *answer) stale(frame *execution.Frame) bool {
-	return frame.InvocationID != "" && frame.InvocationID == a.over
-}
-
-// add takes a frame. One that does not go on from the text begins it anew.
-func (a *answer) add(frame *execution.Frame) {
+// add takes a frame, and gives what is new of it: whoever has sent it may have sent parts of it before, to those who listened
+// then. There is no news of an answer that the log says is over. A text that does not go on from what there is begins anew.
+func (a *answer) add(frame execution.Frame) (execution.Frame, bool) {
 	if frame.Type != execution.FrameTextDelta || frame.InvocationID == "" {
-		return
+		return frame, true
+	}
+	if frame.InvocationID == a.over {
+		return frame, false
 	}
 	at := frame.Offset - a.frame.Offset
 	if frame.InvocationID != a.frame.InvocationID || at < 0 || at > a.length {
-		a.frame, a.text, a.length, at = *frame, nil, 0, 0
+		a.frame, a.text, a.length, at = frame, nil, 0, 0
 		a.frame.Text = ""
 	}
-	if at < a.length { // the request was repeated
-		a.text, a.length = a.text[:bytesOf(a.text, at)], at
+	from := len(a.text)
+	if at < a.length {
+		from = bytesOf(a.text, at)
+	}
+	text, known := []byte(frame.Text), a.text[from:]
+	switch {
+	case len(known) > 0 && bytes.HasPrefix(known, text):
+		return frame, false
+	case bytes.HasPrefix(text, known):
+		frame.Text, frame.Offset = frame.Text[len(known):], a.frame.Offset+a.length
+	default: // the request was repeated
+		a.text, a.length = a.text[:from], at
 	}
 	a.frame.Step = frame.Step
 	a.text = append(a.text, frame.Text...)
@@ -41,6 +51,7 @@ func (a *answer) add(frame *execution.Frame) {
 	if len(a.text) > maxAnswer {
 		a.cut(len(a.text) - maxAnswer/2) // by halves, so that not every frame moves the text
 	}
+	return frame, true
 }
 
 // cut drops at least n bytes of the beginning.

@@ -102,12 +102,12 @@ func (h *hub) take(signal journal.Signal) (unread bool) {
 	if signal.Frame == nil {
 		return signal.Missed || signal.Last > h.last
 	}
-	if h.answer.stale(signal.Frame) {
+	frame, news := h.answer.add(*signal.Frame)
+	if !news {
 		return false
 	}
-	h.answer.add(signal.Frame)
 	for f := range h.streams {
-		f.queue.push(execution.StreamItem{Frame: signal.Frame}, frameSize(signal.Frame))
+		f.queue.push(execution.StreamItem{Frame: &frame}, frameSize(&frame))
 	}
 	return false
 }
@@ -216,6 +216,12 @@ func (h *hub) finish(err error) {
 	for f := range h.streams {
 		f.queue.end(err)
 	}
+}
+
+func (h *hub) inMidAnswer() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.answer.frame.InvocationID != ""
 }
 
 // stands is the last sequence that was read, and whether nothing will follow it.

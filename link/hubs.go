@@ -62,11 +62,28 @@ func (hs *hubs) hub(id execution.ID, first execution.Sequence) *hub {
 	return h
 }
 
-// leave takes one user away; the last one takes the hub along.
+// leave takes one user away. The last one takes the hub along, but in mid-answer after a while only: whoever comes back gets
+// the answer so far.
 func (hs *hubs) leave(h *hub) {
+	stay := h.inMidAnswer()
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if h.users--; h.users == 0 {
+	if h.users--; h.users > 0 {
+		return
+	}
+	if stay && hs.open[h.id] == h {
+		time.AfterFunc(hs.service.cfg.Reread, func() { hs.leaveAlone(h) })
+		return
+	}
+	h.end()
+	hs.remove(h)
+}
+
+// leaveAlone ends a hub that nobody has come back to.
+func (hs *hubs) leaveAlone(h *hub) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if h.users == 0 {
 		h.end()
 		hs.remove(h)
 	}

@@ -22,6 +22,7 @@ func feedClauses() []clause {
 		{name: "last sequences are read for many executions at once", run: lastSequences},
 		{name: "a page says whose execution it is", run: pageCaller},
 		{name: "frames reach those who follow now and are kept nowhere", run: followFrame},
+		{name: "whoever sends a frame learns whether somebody listens", run: frameListeners},
 		{name: "a slow follower loses frames, never the fact that something changed", run: followSlow},
 		{name: "a worker is told of cancels and pauses recorded for what it holds", run: followRequests},
 		{name: "a closed subscription closes its channel, once", run: followClose},
@@ -69,7 +70,7 @@ func followChange(t *testing.T, b *bench) {
 		change()
 		drain(t, sub.Signals())
 	}
-	require.NoError(t, b.Store.PublishFrame(b.ctx(), other.id, execution.Frame{Text: "first"}))
+	require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), other.id, execution.Frame{Text: "first"})))
 	require.NotNil(t, next(t, quiet.Signals()).Frame, "nothing came before")
 }
 
@@ -101,10 +102,10 @@ func followOrder(t *testing.T, b *bench) {
 	a := b.planned()
 	sub := follow(t, b, a.id)
 	before := a.row().LastSequence
-	require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "before"}))
+	require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "before"})))
 	_, err := b.Store.AppendEvent(b.ctx(), a.next(), execution.Warning{Code: "x", Message: "y"})
 	require.NoError(t, err)
-	require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "behind"}))
+	require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "behind"})))
 	require.Equal(t, "before", next(t, sub.Signals()).Frame.Text)
 	require.Equal(t, journal.Signal{First: before + 1, Last: before + 1}, next(t, sub.Signals()))
 	require.Equal(t, "behind", next(t, sub.Signals()).Frame.Text)
@@ -122,7 +123,7 @@ func followEverything(t *testing.T, b *bench) {
 		last.claim()
 		want[last.id] = last.row().LastSequence
 	}
-	require.NoError(t, b.Store.PublishFrame(b.ctx(), last.id, frame))
+	require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), last.id, frame)))
 	got := map[execution.ID]execution.Sequence{}
 	for {
 		signal := next(t, sub.Signals())
@@ -152,7 +153,7 @@ func followEverythingSlow(t *testing.T, b *bench) {
 	a := b.planned()
 	text := strings.Repeat("x", 16<<10)
 	for range 3000 { // more than any store holds for one receiver
-		require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: text}))
+		require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: text})))
 	}
 	for range 3000 {
 		if next(t, sub.Signals()).Missed {
@@ -196,20 +197,40 @@ func followFrame(t *testing.T, b *bench) {
 	a := b.planned()
 	one, two := follow(t, b, a.id), follow(t, b, a.id)
 	frame := execution.Frame{Type: execution.FrameTextDelta, Step: 1, Text: "Booked \x00 ž"}
-	b.unchanged(func() { require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, frame)) })
+	b.unchanged(func() { require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), a.id, frame))) })
 	require.Equal(t, &frame, next(t, one.Signals()).Frame)
 	require.Equal(t, &frame, next(t, two.Signals()).Frame)
+}
+
+func frameListeners(t *testing.T, b *bench) {
+	a, other := b.planned(), b.planned()
+	frame := execution.Frame{Type: execution.FrameTextDelta, Text: "x"}
+	listeners := func(a *actor) int {
+		n, err := b.Store.PublishFrame(b.ctx(), a.id, frame)
+		require.NoError(t, err)
+		return n
+	}
+	require.Zero(t, listeners(a))
+	sub := follow(t, b, a.id)
+	require.Equal(t, 1, listeners(a))
+	require.Zero(t, listeners(other))
+	require.NoError(t, sub.Close())
+	require.Eventually(t, func() bool { return listeners(a) == 0 }, within, time.Millisecond)
+	wide, err := b.Store.FollowAll(b.ctx())
+	require.NoError(t, err)
+	require.Equal(t, 1, listeners(other))
+	require.NoError(t, wide.Close())
 }
 
 func followSlow(t *testing.T, b *bench) {
 	a := b.planned()
 	sub := follow(t, b, a.id)
 	for range 2000 {
-		require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "x"}))
+		require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "x"})))
 	}
 	a.commit(goOn())
 	for range 2000 {
-		require.NoError(t, b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "x"}))
+		require.NoError(t, sent(b.Store.PublishFrame(b.ctx(), a.id, execution.Frame{Text: "x"})))
 	}
 	drain(t, sub.Signals())
 }
@@ -240,3 +261,6 @@ func followClose(t *testing.T, b *bench) {
 	}, within, time.Millisecond)
 	a.claim()
 }
+
+// sent is the error of a frame's sending.
+func sent(_ int, err error) error { return err }

@@ -40,17 +40,20 @@ func (f feed) changed(r *row) {
 	f.send(r.ID, signal)
 }
 
-func (f feed) send(id execution.ID, signal journal.Signal) {
+// send says how many got it.
+func (f feed) send(id execution.ID, signal journal.Signal) (listeners int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for sub, followed := range f.signals {
 		if followed == id {
+			listeners++
 			sub.push(signal)
 		}
 	}
 	for sub := range f.wide {
 		sub.push(journal.WideSignal{Execution: id, Signal: signal})
 	}
+	return listeners + len(f.wide)
 }
 
 // requested tells a worker that cancel or pause was recorded for what it holds.
@@ -180,12 +183,11 @@ func (s *Store) FollowAll(ctx context.Context) (journal.WideSubscription, error)
 }
 
 // PublishFrame implements journal.Feed.
-func (s *Store) PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error {
+func (s *Store) PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) (int, error) {
 	if err := ctx.Err(); err != nil {
-		return fail("publish frame", id, err)
+		return 0, fail("publish frame", id, err)
 	}
-	s.feed.send(id, journal.Signal{Frame: &frame})
-	return nil
+	return s.feed.send(id, journal.Signal{Frame: &frame}), nil
 }
 
 // FollowRequests implements journal.Feed.

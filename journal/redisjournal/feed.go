@@ -313,18 +313,19 @@ func (s *Store) FollowAll(ctx context.Context) (journal.WideSubscription, error)
 }
 
 // PublishFrame sends a frame to those who follow the execution now. See journal.Feed.
-func (s *Store) PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) error {
+func (s *Store) PublishFrame(ctx context.Context, id execution.ID, frame execution.Frame) (int, error) {
 	if err := checkID(id); err != nil {
-		return refusal("publish frame", string(id), err)
+		return 0, refusal("publish frame", string(id), err)
 	}
 	message, err := json.Marshal(frame)
 	if err != nil {
-		return fmt.Errorf("encode frame of %s: %w", id, err)
+		return 0, fmt.Errorf("encode frame of %s: %w", id, err)
 	}
-	if err := s.rdb.Publish(ctx, s.keys.feed(id), message).Err(); err != nil {
-		return refusal("publish frame", string(id), err)
+	listeners, err := s.rdb.Publish(ctx, s.keys.feed(id), message).Result()
+	if err != nil {
+		return 0, refusal("publish frame", string(id), err)
 	}
-	return nil
+	return int(listeners), nil
 }
 
 // FollowRequests subscribes to the requests recorded for a worker's executions. See journal.Feed.

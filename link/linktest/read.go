@@ -187,7 +187,7 @@ func followFrames(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, stream.Close()) }()
 	frame := execution.Frame{Type: execution.FrameTextDelta, Step: 3, Text: "He\nllo"}
-	require.NoError(t, h.Store.PublishFrame(ctx, id, frame))
+	require.NoError(t, sent(h.Store.PublishFrame(ctx, id, frame)))
 	item, err := stream.Next(ctx)
 	require.NoError(t, err)
 	require.Equal(t, execution.StreamItem{Frame: &frame}, item)

@@ -53,6 +53,8 @@ func Run(t *testing.T, open Open) {
 		{"follow refuses unknown executions and cursors beyond the log", followRefusals},
 		{"streams of one execution are each whole, wherever they begin", followTogether},
 		{"a stream that opens in mid-answer begins with the text so far", followInMidAnswer},
+		{"a stream that nobody was there before gets the whole answer when its sender repeats it, and others nothing twice", followRepeatedText},
+		{"whoever comes back in mid-answer gets the text so far", followAgainInMidAnswer},
 		{"the text so far comes behind the log", followInMidAnswerFromTheStart},
 		{"the text of an answer that is over is not told", followAfterAnswer},
 		{"an answer that is begun anew replaces the text so far", followRepeatedAnswer},

@@ -21,7 +21,7 @@ func piece(offset int, text string) execution.Frame {
 func publish(t *testing.T, h Harness, id execution.ID, frames ...execution.Frame) {
 	t.Helper()
 	for _, frame := range frames {
-		require.NoError(t, h.Store.PublishFrame(bounded(t), id, frame))
+		require.NoError(t, sent(h.Store.PublishFrame(bounded(t), id, frame)))
 	}
 }
 
@@ -86,6 +86,32 @@ func followInMidAnswer(t *testing.T, h Harness) {
 	publish(t, h, id, piece(6, "42"))
 	early.reads(t, "Größe 42")
 	late.reads(t, "Größe 42")
+}
+
+func followRepeatedText(t *testing.T, h Harness) {
+	id := submit(t, h.Local())
+	w := Claim(t, h.Store, id)
+	stream := followFrom(t, h.Local(), id, 2)
+	publish(t, h, id, piece(6, "41"))
+	require.Equal(t, 6, nextItem(t, stream).Frame.Offset, "a gap that shows")
+	publish(t, h, id, piece(0, "Größe 41, "))
+	stream.reads(t, "Größe 41, ")
+	publish(t, h, id, piece(0, "Größe 41, "), piece(0, "Größe 41, 42"))
+	require.Equal(t, piece(10, "42"), *nextItem(t, stream).Frame, "what it has is no news")
+	w.Complete("done")
+	item := nextItem(t, stream)
+	require.NotNil(t, item.Event)
+}
+
+func followAgainInMidAnswer(t *testing.T, h Harness) {
+	id := submit(t, h.Local())
+	Claim(t, h.Store, id)
+	stream, err := h.Local().Follow(bounded(t), id, 2)
+	require.NoError(t, err)
+	publish(t, h, id, piece(0, "So far"))
+	(&reader{Stream: stream}).reads(t, "So far")
+	require.NoError(t, stream.Close())
+	followFrom(t, h.Local(), id, 2).reads(t, "So far")
 }
 
 func followInMidAnswerFromTheStart(t *testing.T, h Harness) {
@@ -221,3 +247,6 @@ func followAllRefusals(t *testing.T, h Harness) {
 	_, err := h.As(execution.Authority{Caller: execution.LocalCaller()}).FollowAll(bounded(t))
 	require.ErrorIs(t, err, execution.ErrForbidden)
 }
+
+// sent is the error of a frame's sending.
+func sent(_ int, err error) error { return err }
