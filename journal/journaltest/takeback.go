@@ -77,7 +77,9 @@ func takeBackNobody(t *testing.T, b *bench) {
 	}
 	a := b.planned()
 	first := a.takeBack()
-	b.unchanged(func() { require.Equal(t, first.Tasks, a.takeBack().Tasks, "the task may have been lost with the answer") })
+	b.unchanged(func() {
+		require.Equal(t, first.Tasks, a.takeBack().Tasks, "the task may have been lost with the answer")
+	})
 }
 
 func takeBackRequested(t *testing.T, b *bench) {
