@@ -11,8 +11,6 @@ import (
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/app"
 	"github.com/pawl-run/pawl/internal/config"
-	"github.com/pawl-run/pawl/internal/inventory"
-	"github.com/pawl-run/pawl/journal"
 )
 
 const doctorHelp = `Look through everything that is stored, in the Redis of an installation, while it works: whether every execution is in
@@ -56,15 +54,15 @@ func newDoctor(s streams) *cobra.Command {
 // examined is what `pawl doctor --json` prints.
 type examined struct {
 	app.Diagnosis
-	Findings []journal.Finding `json:"findings"`
-	Found    int               `json:"found"`
-	Mended   int               `json:"mended"`
+	Findings []app.Finding `json:"findings"`
+	Found    int           `json:"found"`
+	Mended   int           `json:"mended"`
 }
 
 func examine(ctx context.Context, s streams, cfg config.Doctor, what app.Examination, asJSON bool) error {
-	seen := examined{Findings: []journal.Finding{}}
+	seen := examined{Findings: []app.Finding{}}
 	var printed error
-	diagnosis, err := app.Examine(ctx, cfg, what, func(f journal.Finding) {
+	diagnosis, err := app.Examine(ctx, cfg, what, func(f app.Finding) {
 		seen.Found++
 		if f.Mended {
 			seen.Mended++
@@ -96,7 +94,7 @@ func examine(ctx context.Context, s streams, cfg config.Doctor, what app.Examina
 	return err
 }
 
-func findingLine(f journal.Finding) string {
+func findingLine(f app.Finding) string {
 	line := fmt.Sprintf("%s  %s  %s", f.Code, oneLine(f.Key), oneLine(f.Detail))
 	if f.Mended {
 		line += "  (mended)"
@@ -142,14 +140,14 @@ func orNone(text string) string {
 }
 
 // weights is the kinds of keys, the heaviest first.
-func weights(lines []inventory.Line) *table {
+func weights(lines []app.Weight) *table {
 	lines = slices.Clone(lines)
-	slices.SortFunc(lines, func(a, b inventory.Line) int { return int(min(max(b.Bytes-a.Bytes, -1), 1)) })
+	slices.SortFunc(lines, func(a, b app.Weight) int { return int(min(max(b.Bytes-a.Bytes, -1), 1)) })
 	t := &table{}
 	t.row("BYTES", "KEYS", "KIND", "THEY GO")
 	for _, line := range lines {
 		leaves := line.Leaves
-		if line.Name == inventory.Unknown {
+		if line.Name == app.UnknownKeys {
 			leaves = "this release does not know: " + oneLine(strings.Join(line.Names, " "))
 		}
 		t.row(fmt.Sprint(line.Bytes), fmt.Sprint(line.Count), line.Name, leaves)

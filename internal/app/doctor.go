@@ -14,6 +14,15 @@ import (
 	"github.com/pawl-run/pawl/queue"
 )
 
+// What the command line says of an examination.
+type (
+	Finding = journal.Finding
+	Weight  = inventory.Line
+)
+
+// UnknownKeys is the kind of keys that this release does not know.
+const UnknownKeys = inventory.Unknown
+
 // FindingQueueNotServed is a queue that holds tasks which nobody will take.
 const FindingQueueNotServed journal.FindingCode = "queue_not_served"
 
@@ -26,12 +35,12 @@ type Examination struct {
 // Diagnosis is what it has counted.
 type Diagnosis struct {
 	journal.Census
-	Workers int              `json:"workers"` // live ones
-	Bytes   []inventory.Line `json:"bytes,omitempty"`
+	Workers int      `json:"workers"` // live ones
+	Bytes   []Weight `json:"bytes,omitempty"`
 }
 
 // Examine looks through everything that is stored, and reports what is not as it should be. It goes through all keys.
-func Examine(ctx context.Context, cfg config.Doctor, what Examination, report func(journal.Finding)) (Diagnosis, error) {
+func Examine(ctx context.Context, cfg config.Doctor, what Examination, report func(Finding)) (Diagnosis, error) {
 	var diagnosis Diagnosis
 	rdb, err := redisconn.Open(redisconn.Config{URL: cfg.RedisURL.Reveal(), Concurrency: 1, ClientName: "pawl-doctor"})
 	if err != nil {
@@ -62,7 +71,7 @@ func Examine(ctx context.Context, cfg config.Doctor, what Examination, report fu
 }
 
 // examineQueues counts the live workers and reports the queues that they leave alone.
-func examineQueues(ctx context.Context, tasks *queue.Client, report func(journal.Finding)) (int, error) {
+func examineQueues(ctx context.Context, tasks *queue.Client, report func(Finding)) (int, error) {
 	workers, err := tasks.Workers(ctx)
 	if err != nil {
 		return 0, err
@@ -72,7 +81,7 @@ func examineQueues(ctx context.Context, tasks *queue.Client, report func(journal
 		return 0, err
 	}
 	for _, q := range unserved {
-		report(journal.Finding{
+		report(Finding{
 			Code: FindingQueueNotServed, Key: q.Queue,
 			Detail: fmt.Sprintf("%d tasks wait in it and no live worker serves it", q.Pending),
 		})
