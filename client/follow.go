@@ -38,7 +38,7 @@ func (c *Client) Watch(
 // Follow streams an execution's events with a sequence above after, each once, and frames. It opens the stream anew
 // when the connection breaks, ends without the terminal event or falls silent, for as long as ctx lasts. It returns
 // what the API refuses (ErrNotFound, ErrForbidden, ErrConflict for an after beyond the log) at once; when the API cannot
-// be reached at first it is ErrUnavailable.
+// be reached at first, in several attempts, it is ErrUnavailable.
 func (c *Client) Follow(
 	ctx context.Context, id execution.ID, after execution.Sequence,
 ) (execution.Stream, error) {
@@ -52,7 +52,7 @@ func (c *Client) FollowTypes(
 ) (execution.Stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &follower{handover: newHandover(cancel, 0), client: c, id: id, query: typesQuery(types), after: after}
-	connection, err := f.connect(ctx)
+	connection, err := c.openFirst(ctx, executionPath(id, "/events"), f.query, formatSequence(after))
 	if err != nil {
 		cancel(nil)
 		return nil, err

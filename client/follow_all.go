@@ -31,7 +31,7 @@ const held = 1024
 // followAll says too when the API opened the stream, by its clock.
 func (c *Client) followAll(ctx context.Context, types []string) (*handover, time.Time, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	connection, err := c.open(ctx, "/v1/events", typesQuery(types), "")
+	connection, err := c.openFirst(ctx, "/v1/events", typesQuery(types), "")
 	if err != nil {
 		cancel(nil)
 		return nil, time.Time{}, err

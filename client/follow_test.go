@@ -238,3 +238,16 @@ func TestLeavingALoopClosesItsStream(t *testing.T) {
 		break
 	}
 }
+
+func TestOpeningAStreamIsTriedAgainAsCallsAre(t *testing.T) {
+	t.Parallel()
+	c, count := script(t, aborts, fails(503), fails(429, "Retry-After", "0"), streams(true, event(1, true)))
+	got, err := watch(t, c, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, got)
+	require.EqualValues(t, 4, count.Load())
+	c, count = script(t, fails(503))
+	_, err = c.Follow(bounded(t), id, 0)
+	require.ErrorIs(t, err, execution.ErrUnavailable)
+	require.EqualValues(t, 4, count.Load())
+}

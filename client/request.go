@@ -47,14 +47,23 @@ func (c *Client) do(ctx context.Context, call call, out any) (*http.Response, er
 		if call.failed != nil {
 			call.failed(err)
 		}
-		if attempt == c.cfg.Attempts || !c.again(call, err) {
+		if !c.again(call, err) || !c.wait(ctx, attempt, err) {
 			return answer, err
 		}
-		wait := c.backoff(attempt, err)
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait || pause(ctx, wait) != nil {
-			return answer, err // why the call failed says more than that the time is up
-		}
 	}
+}
+
+// wait waits for the next attempt and reports whether there is one. Else the error of the last one says more than that the
+// time is up.
+func (c *Client) wait(ctx context.Context, attempt int, err error) bool {
+	if attempt == c.cfg.Attempts {
+		return false
+	}
+	d := c.backoff(attempt, err)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
+		return false
+	}
+	return pause(ctx, d) == nil
 }
 
 // again reports whether the call is worth another attempt, and harmless. What the API refused for its load it has not

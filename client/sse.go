@@ -64,6 +64,16 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, cursor
 	return opened, nil
 }
 
+// openFirst opens a stream as calls are sent: again, when that is useful. Later on a stream is opened as long as it takes.
+func (c *Client) openFirst(ctx context.Context, path string, query url.Values, cursor string) (*connection, error) {
+	for attempt := 1; ; attempt++ {
+		opened, err := c.open(ctx, path, query, cursor)
+		if err == nil || !c.again(call{repeat: true}, err) || !c.wait(ctx, attempt, err) {
+			return opened, err
+		}
+	}
+}
+
 // errMalformed: what came is not an event stream of Pawl's. Opening it anew would bring the same.
 var errMalformed = errors.New("malformed message")
 
