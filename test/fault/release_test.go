@@ -68,7 +68,7 @@ agents:
       - {name: pay, type: http, url: "$TOOLS/pay", recovery: unsafe, timeout: 10m}
 `
 
-// Cases A7 and D2: the worker lives and renews its claim, and its tool hangs. Released, its node is cancelled at once, and
+// Cases A7 and D2: the worker lives and renews its claim, and its tool hangs. Released, its node is canceled at once, and
 // what became of the call is unknown, as after a crash: it is not sent again.
 func TestCaseD2_AHungToolIsReleasedAndItsOutcomeIsUnknown(t *testing.T) {
 	t.Parallel()
@@ -97,7 +97,7 @@ func TestCaseD2_AHungToolIsReleasedAndItsOutcomeIsUnknown(t *testing.T) {
 	case <-closed:
 		t.Logf("the request in flight was closed %.3f s after the release", time.Since(released).Seconds())
 	case <-time.After(stopBound):
-		t.Fatal("the hung node was not cancelled")
+		t.Fatal("the hung node was not canceled")
 	}
 	asking := api.AwaitState(view.ID, endTimeout, execution.WaitingForInput)
 	require.Equal(t, execution.OutcomeUnknown, asking.Interaction.Reason)
