@@ -72,7 +72,7 @@ func goOnFrom(definition *agent.Definition, request execution.CreateRequest, sou
 	if request.Instructions != "" {
 		state.Instructions = ""
 	}
-	if state.Limits == limitsOf(definition) {
+	if state.Limits = NewRunState(definition, request).Limits; state.Limits == limitsOf(definition) {
 		state.Limits = execution.Limits{} // the definition's
 	}
 	checkpoint := NewCheckpoint(0, source.Node, state)

@@ -22,7 +22,7 @@ type Config struct {
 	SweepLock time.Duration
 	// MaxEvents bounds the log of one execution; room for the terminal event is kept. Default 100000.
 	MaxEvents int
-	// MaxWaiting bounds the executions that wait for their conversation's turn. Default 1000.
+	// MaxWaiting bounds the executions that wait for their conversation's turn. Default 100.
 	MaxWaiting int
 	// Now overrides the store's clock in tests. nil: the store's own.
 	Now func() time.Time
@@ -56,7 +56,7 @@ func (c Config) WithDefaults() (Config, error) {
 		name  string
 		value *int
 		def   int
-	}{{"MaxEvents", &c.MaxEvents, 100_000}, {"MaxWaiting", &c.MaxWaiting, 1000}}
+	}{{"MaxEvents", &c.MaxEvents, 100_000}, {"MaxWaiting", &c.MaxWaiting, 100}}
 	for _, n := range counts {
 		if *n.value == 0 {
 			*n.value = n.def
