@@ -163,20 +163,22 @@ func (c *Client) write(ctx context.Context, b *batch, task execution.Task) error
 
 // announce sends the batch with its wake-ups.
 func (c *Client) announce(ctx context.Context, b *batch, tasks []execution.Task) {
-	c.addWakeUps(ctx, b.pipe, tasks)
+	sent := c.addWakeUps(ctx, b.pipe, tasks)
 	if c.group != nil && b.pipe.Len() == 1 {
 		c.group.do(ctx, b.cmds[0])
 	} else {
 		_, _ = b.pipe.Exec(ctx) // each command has its own error; a wake-up that fails is harmless
 	}
+	sent()
 	for _, task := range tasks {
 		c.cfg.Waker.wake(task.Queue)
 	}
 }
 
 // addWakeUps adds the tasks' wake-ups to a pipeline and, now and then, the names of their queues: Asynq's own client
-// publishes a name once, and never again when Redis has lost it.
-func (c *Client) addWakeUps(ctx context.Context, pipe redis.Pipeliner, tasks []execution.Task) {
+// publishes a name once, and never again when Redis has lost it. What it returns is to be called when the pipeline was sent.
+func (c *Client) addWakeUps(ctx context.Context, pipe redis.Pipeliner, tasks []execution.Task) (sent func()) {
+	var pushed []func()
 	lacking := 0 // tasks of one queue, in a row, that no server here has a slot for
 	for i, task := range tasks {
 		if !c.cfg.Waker.reserve(task.Queue) {
@@ -186,11 +188,19 @@ func (c *Client) addWakeUps(ctx context.Context, pipe redis.Pipeliner, tasks []e
 			continue
 		}
 		if lacking > 0 {
-			c.tokens.push(ctx, pipe, task.Queue, lacking)
+			pushed = append(pushed, c.tokens.push(ctx, pipe, task.Queue, lacking))
 			lacking = 0
 		}
 		if c.publishDue(task.Queue) {
 			pipe.SAdd(ctx, allQueuesKey, task.Queue)
+		}
+	}
+	if len(pushed) == 0 {
+		return func() {}
+	}
+	return func() {
+		for _, one := range pushed {
+			one()
 		}
 	}
 }

@@ -187,6 +187,35 @@ func TestABusySenderSendsFewTokensAndTheLastTaskIsToldOf(t *testing.T) {
 	require.Eventually(t, func() bool { return w.rdb.LLen(ctx, key).Val() >= 1 }, deadline, time.Millisecond)
 }
 
+// Nobody waits for what lies there: a worker that has time again finds it. Whoever takes it hears of the next one as soon as
+// ever.
+func TestWakeUpsThatNobodyTakesComeLessOften(t *testing.T) {
+	t.Parallel()
+	w := sharedWorld(t)
+	ctx := context.Background()
+	tokens := newTokens(w.rdb, w.prefix, quiet())
+	gap := func() time.Duration {
+		tokens.mu.Lock()
+		defer tokens.mu.Unlock()
+		return tokenGap << tokens.lain[w.queue]
+	}
+	for _, want := range []time.Duration{1, 2, 4, 8, 8} {
+		tokens.flush(w.queue)
+		require.Equal(t, want*tokenGap, gap())
+	}
+	require.NoError(t, w.rdb.Del(ctx, tokenKey(w.prefix, w.queue)).Err())
+	tokens.flush(w.queue)
+	require.Equal(t, tokenGap, gap())
+
+	pipe := w.rdb.Pipeline()
+	<-time.After(2 * tokenGap)
+	sent := tokens.push(ctx, pipe, w.queue, 2)
+	_, err := pipe.Exec(ctx)
+	require.NoError(t, err)
+	sent()
+	require.Equal(t, 2*tokenGap, gap())
+}
+
 func TestConfigsNameTheFieldThatIsWrong(t *testing.T) {
 	t.Parallel()
 	w := sharedWorld(t)

@@ -17,8 +17,9 @@ func (c *Client) EnqueueIn(ctx context.Context, pipe redis.Pipeliner, task execu
 	if err := c.write(ctx, b, task); err != nil {
 		return nil, err
 	}
-	c.addWakeUps(ctx, pipe, []execution.Task{task})
+	sent := c.addWakeUps(ctx, pipe, []execution.Task{task})
 	return func() error {
+		sent()
 		c.cfg.Waker.wake(task.Queue)
 		if err := b.cmds[0].Err(); err != nil {
 			return fmt.Errorf("enqueue task %s: %w", task.ID(), err)

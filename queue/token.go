@@ -15,25 +15,29 @@ import (
 const (
 	tokenCap   = 128              // tokens a list may hold: as many workers as may be about to wait at once
 	tokenTTL   = 4 * time.Second  // of a list that nobody pops; longer than a server waits before it looks for itself
-	tokenGap   = time.Millisecond // between wake-ups of one process about one queue
+	tokenGap   = time.Millisecond // between wake-ups of one process about one queue, the least
+	tokenRises = 3                // how often the gap doubles while nobody takes them
 	tokenTries = 16               // most tokens of one enqueue: a worker that takes one takes several tasks, and hands on what is left
 	popTimeout = 5 * time.Second  // of one blocking pop
 )
 
-// pushTokens adds wake-ups for n workers of any process to the pipeline.
-func pushTokens(ctx context.Context, pipe redis.Pipeliner, prefix, queue string, n int) {
+// pushTokens adds wake-ups for n workers of any process to the pipeline. The reply is how many lie there then.
+func pushTokens(ctx context.Context, pipe redis.Pipeliner, prefix, queue string, n int) *redis.IntCmd {
 	key := tokenKey(prefix, queue)
 	values := make([]any, min(n, tokenTries))
 	for i := range values {
 		values[i] = "1"
 	}
-	pipe.LPush(ctx, key, values...)
+	lie := pipe.LPush(ctx, key, values...)
 	pipe.LTrim(ctx, key, 0, tokenCap-1)
 	pipe.PExpire(ctx, key, tokenTTL)
+	return lie
 }
 
 // tokens sends the wake-ups of one sender. A busy one would send thousands a second, although one is enough to tell that a
-// queue holds tasks: so those that come within tokenGap of another one about the same queue become one at its end.
+// queue holds tasks: so those that come within a gap of another one about the same queue become one at its end. A wake-up
+// that finds an earlier one still lying there tells nobody anything: all workers are busy, and the next one that is not finds
+// what lies there. So the gap doubles with each of them, up to 8 ms, and is the least again after one that was taken.
 // Safe for concurrent use.
 type tokens struct {
 	rdb    redis.UniversalClient
@@ -43,16 +47,34 @@ type tokens struct {
 	mu   sync.Mutex
 	next map[string]time.Time // queue → not before; guarded by mu
 	owed map[string]bool      // queue → one is sent then; guarded by mu
+	lain map[string]int       // queue → how many in a row found others lying there; guarded by mu
 }
 
 func newTokens(rdb redis.UniversalClient, prefix string, log *slog.Logger) *tokens {
-	return &tokens{rdb: rdb, prefix: prefix, log: log, next: map[string]time.Time{}, owed: map[string]bool{}}
+	return &tokens{rdb: rdb, prefix: prefix, log: log, next: map[string]time.Time{}, owed: map[string]bool{}, lain: map[string]int{}}
 }
 
-// push adds n wake-ups to the pipeline, or sees to it that one follows soon.
-func (t *tokens) push(ctx context.Context, pipe redis.Pipeliner, queue string, n int) {
-	if t.now(queue) { //nolint:contextcheck // what is owed is sent after the call
-		pushTokens(ctx, pipe, t.prefix, queue, n)
+// push adds n wake-ups to the pipeline, or sees to it that one follows soon. What it returns is to be called when the
+// pipeline was sent.
+func (t *tokens) push(ctx context.Context, pipe redis.Pipeliner, queue string, n int) (sent func()) {
+	if !t.now(queue) { //nolint:contextcheck // what is owed is sent after the call
+		return func() {}
+	}
+	lie := pushTokens(ctx, pipe, t.prefix, queue, n)
+	return func() { t.heard(queue, lie, n) }
+}
+
+// heard notes whether others lay there when n wake-ups came, and sets the gap.
+func (t *tokens) heard(queue string, lie *redis.IntCmd, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if lie.Err() != nil || lie.Val() <= int64(min(n, tokenTries)) {
+		t.lain[queue] = 0
+	} else {
+		t.lain[queue] = min(t.lain[queue]+1, tokenRises)
+	}
+	if !t.owed[queue] { // else it comes when it was said to
+		t.next[queue] = time.Now().Add(tokenGap << t.lain[queue])
 	}
 }
 
@@ -75,22 +97,23 @@ func (t *tokens) now(queue string) bool {
 		}
 		return false
 	}
-	t.next[queue] = at.Add(tokenGap)
+	t.next[queue] = at.Add(tokenGap << t.lain[queue])
 	return true
 }
 
 // flush sends one wake-up. Failing is harmless: workers look for themselves.
 func (t *tokens) flush(queue string) {
 	t.mu.Lock()
-	t.owed[queue], t.next[queue] = false, time.Now().Add(tokenGap)
+	t.owed[queue], t.next[queue] = false, time.Now().Add(tokenGap<<t.lain[queue])
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	pipe := t.rdb.Pipeline()
-	pushTokens(ctx, pipe, t.prefix, queue, 1)
+	lie := pushTokens(ctx, pipe, t.prefix, queue, 1)
 	if _, err := pipe.Exec(ctx); err != nil {
 		t.log.Debug("cannot send a wake-up", "queue", queue, "error", err)
 	}
+	t.heard(queue, lie, 1)
 }
 
 // listener pops tokens for one server while it waits: one blocking pop at a time, on a connection of its own. A pop
