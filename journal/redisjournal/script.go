@@ -3,6 +3,7 @@ package redisjournal
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/journal"
 )
 
 //go:embed lua/*.lua
@@ -184,13 +187,14 @@ func unknownScripts(commands []*redis.Cmd) []int {
 	return missing
 }
 
-// pipelineError reports a pipeline of which no command was answered; else each command has its own error.
+// pipelineError reports a pipeline of which no command was answered; else each command has its own error. A refusal of the
+// contract is an answer: also when all rows of a pipeline are gone.
 func pipelineError(commands []*redis.Cmd, err error) error {
 	if err == nil {
 		return nil
 	}
 	for _, command := range commands {
-		if command.Err() == nil {
+		if command.Err() == nil || errors.Is(scriptError(command.Err()), journal.ErrNotFound) {
 			return nil
 		}
 	}
