@@ -23,7 +23,7 @@ func TestEnqueueIsOneRoundTripWithItsWakeUp(t *testing.T) {
 	c := w.client(t)
 	ctx := context.Background()
 	require.NoError(t, c.Enqueue(ctx, w.task(0))) // also publishes the name and loads the script
-	<-time.After(3 * tokenGap)                    // the next wake-up is due at once
+	<-time.After(2 * longestGap)                  // the next wake-up is due at once
 	trips := &counting{}
 	w.rdb.AddHook(trips)
 
@@ -179,7 +179,7 @@ func TestABusySenderSendsFewTokensAndTheLastTaskIsToldOf(t *testing.T) {
 	}
 	most := 2*int64(time.Since(begun)/tokenGap) + 3 // what is owed and what comes just then may both be sent in a gap
 	require.LessOrEqual(t, w.rdb.LLen(ctx, key).Val(), most)
-	<-time.After(2 * tokenGap) // the last gap is over: the list is only added to by what is owed
+	<-time.After(2 * longestGap) // the last gap is over: the list is only added to by what is owed
 	require.NoError(t, w.rdb.Del(ctx, key).Err())
 	require.NoError(t, c.Enqueue(ctx, w.task(1000)))
 	require.NoError(t, w.rdb.Del(ctx, key).Err())

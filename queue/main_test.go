@@ -155,6 +155,9 @@ func (c *counting) note(names ...string) {
 	c.heads = append(c.heads, names[0])
 }
 
+// longestGap is between the wake-ups of a sender to whom nobody listens.
+const longestGap = tokenGap << tokenRises
+
 // ofScripts is how many round trips began with a script: others are wake-ups that were owed.
 func (c *counting) ofScripts() (n int) {
 	c.mu.Lock()

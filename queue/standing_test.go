@@ -63,7 +63,7 @@ func TestCaseG8_LookingUpTenThousandTasksIsAHundredShortRoundTrips(t *testing.T)
 	c := w.client(t)
 	tasks := w.tasks(10_000)
 	require.NoError(t, c.Enqueue(ctx, tasks[:9_000]...))
-	<-time.After(3 * tokenGap) // the last wake-up is out
+	<-time.After(2 * longestGap) // the last wake-up is out
 	trips := &counting{}
 	w.rdb.AddHook(trips)
 	begun := time.Now()
