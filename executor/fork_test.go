@@ -89,27 +89,40 @@ func (w *world) fork(definition *agent.Definition, from execution.Origin, said s
 func TestAForkGoesOnFromEveryBoundary(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		definition := &agent.Definition{Name: "demo"}
-		kit := &local.Kit{Model: strictModel(t), Tools: []local.Tool{tool("look", agent.Idempotent, says("found"))}}
-		w := newWorld(t, definition, kit, nil)
-		require.Equal(t, execution.Completed, w.drive().State)
-		w.talk(definition, w.row().ConversationID, "and again")
-		source, lengths := w.id, []int{len(w.history())}
-		for !w.row().State.Terminal() {
-			require.NoError(t, w.next())
-			lengths = append(lengths, len(w.history()))
-		}
-		whole := w.history()
-		w.forkEverywhere(definition, source, w.nodes(), lengths, whole)
-		// What was said is whole also when it is a fork that is forked.
-		require.NoError(t, w.fork(definition, execution.Origin{ExecutionID: source, Step: 1}, ""))
-		source, lengths = w.id, []int{len(w.history())}
-		for !w.row().State.Terminal() {
-			require.NoError(t, w.next())
-			lengths = append(lengths, len(w.history()))
-		}
-		w.forkEverywhere(definition, source, w.nodes(), lengths, w.history())
+		forkAll(t, func(kit *local.Kit) *world { return newWorld(t, &agent.Definition{}, kit, nil) })
 	})
+}
+
+func TestAForkGoesOnFromEveryBoundaryOnRedis(t *testing.T) {
+	t.Parallel()
+	forkAll(t, onRedis(t))
+}
+
+// forkAll forks the second execution of a conversation, and then a fork of that, from every boundary.
+func forkAll(t *testing.T, open func(*local.Kit) *world) {
+	t.Helper()
+	definition := &agent.Definition{Name: "demo"}
+	w := open(&local.Kit{Model: strictModel(t), Tools: []local.Tool{tool("look", agent.Idempotent, says("found"))}})
+	require.Equal(t, execution.Completed, w.drive().State)
+	w.talk(definition, w.row().ConversationID, "and again")
+	source := w.id
+	lengths := w.lengths()
+	w.forkEverywhere(definition, source, w.nodes(), lengths, w.history())
+	require.NoError(t, w.fork(definition, execution.Origin{ExecutionID: source, Step: 1}, ""))
+	source = w.id
+	lengths = w.lengths()
+	w.forkEverywhere(definition, source, w.nodes(), lengths, w.history())
+}
+
+// lengths runs the execution to its end and gives the length of the history at each of its steps.
+func (w *world) lengths() []int {
+	w.t.Helper()
+	lengths := []int{len(w.history())}
+	for !w.row().State.Terminal() {
+		require.NoError(w.t, w.next())
+		lengths = append(lengths, len(w.history()))
+	}
+	return lengths
 }
 
 // forkEverywhere forks the execution from each of its boundaries, without and with a word of the user.
