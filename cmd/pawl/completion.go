@@ -25,6 +25,9 @@ func completeArguments(cmd *cobra.Command, dial dialer) {
 		}
 	}
 	for _, below := range cmd.Commands() {
+		if below.Name() == "keys" {
+			continue // its ids are others
+		}
 		completeArguments(below, dial)
 	}
 }

@@ -78,6 +78,10 @@ func (f *fakeRemote) WatchAll(
 	}
 }
 
+func (f *fakeRemote) StreamToken(context.Context, execution.ID) (execution.StreamToken, error) {
+	return execution.StreamToken{Token: "t?1", ExpiresAtMs: 5}, f.err
+}
+
 func (f *fakeRemote) Agents(context.Context) ([]execution.AgentSummary, error) {
 	return f.agents, f.err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -53,8 +54,8 @@ func newCheckpoints(s streams, dial dialer) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "checkpoints ID", Short: "List the steps of an execution", Args: cobra.ExactArgs(1),
-		Long: "List the checkpoints of an execution, one per step, with what was going on there. FORK says whether the execution\n" +
-			"can be forked from it.\n\n" +
+		Long: "List the checkpoints of an execution, one per step: what was spent and how many messages its history had by\n" +
+			"then. FORK says whether the execution can be forked from it.\n\n" +
 			"With --json each is a line of JSON: {step, node, turn, usage, evidence, forkable}.",
 		Example: asTyped(self(), "  pawl checkpoints exec_07…\n  pawl fork exec_07… --step 4"),
 		RunE: onExecution(dial, func(ctx context.Context, to target, _ []string) error {
@@ -63,7 +64,7 @@ func newCheckpoints(s streams, dial dialer) *cobra.Command {
 			}
 			next, t := execution.Step(from), new(table)
 			if !asJSON {
-				t.row("STEP", "NODE", "TURN", "FORK", "TOKENS", "EVIDENCE")
+				t.row("STEP", "NODE", "TURN", "STATUS", "REQUESTS", "TOKENS", "MESSAGES", "FORK")
 			}
 			return turn(limit, func(size int) (int, bool, error) {
 				page, err := to.api.Checkpoints(ctx, to.id, next, size)
@@ -171,7 +172,15 @@ func tellCheckpoints(s streams, t *table, checkpoints []execution.Checkpoint, as
 		if c.Forkable {
 			forkable = "yes"
 		}
-		t.row(fmt.Sprint(c.Step), c.Node, fmt.Sprint(c.Turn), forkable, fmt.Sprint(c.Usage.TotalTokens), clip(string(c.Evidence), 70))
+		var evidence struct {
+			Status string `json:"status"`
+			Cursor struct {
+				Messages int `json:"messageCursor"`
+			} `json:"cursor"`
+		}
+		_ = json.Unmarshal(c.Evidence, &evidence) // of a later release it may say other things
+		t.row(fmt.Sprint(c.Step), oneLine(c.Node), fmt.Sprint(c.Turn), oneLine(evidence.Status),
+			fmt.Sprint(c.Usage.Requests), fmt.Sprint(c.Usage.TotalTokens), fmt.Sprint(evidence.Cursor.Messages), forkable)
 	}
 	if err := t.flush(s.out); err != nil {
 		return fail("%w", err)

@@ -94,14 +94,14 @@ func TestCheckpoints_PrintsATable(t *testing.T) {
 	t.Parallel()
 	checkpoints := []execution.Checkpoint{
 		{Node: "run_start", Evidence: json.RawMessage(`{}`), Forkable: true},
-		{Step: 11, Node: "before_model_request", Turn: 2, Usage: execution.Usage{TotalTokens: 1234}, Evidence: json.RawMessage(`{"a":1}`)},
+		{Step: 11, Node: "before_model_request", Turn: 2, Usage: execution.Usage{TotalTokens: 1234}, Evidence: json.RawMessage(`{"status":"waiting","cursor":{"messageCursor":3}}`)},
 	}
 	fake := newFake(execution.View{})
 	fake.checkpoints = []execution.CheckpointPage{{Checkpoints: checkpoints, NextFrom: 12}}
 	require.Equal(t, result{out: strings.TrimPrefix(`
-STEP  NODE                  TURN  FORK  TOKENS  EVIDENCE
-0     run_start             0     yes   0       {}
-11    before_model_request  2           1234    {"a":1}
+STEP  NODE                  TURN  STATUS   REQUESTS  TOKENS  MESSAGES  FORK
+0     run_start             0              0         0       0         yes
+11    before_model_request  2     waiting  0         1234    3
 `, "\n")}, typeCommand(t, fake, false, nil, "checkpoints", string(anID)))
 	fake.checkpoints = []execution.CheckpointPage{{Checkpoints: checkpoints, NextFrom: 12}}
 	got := typeCommand(t, fake, false, nil, "checkpoints", "--from", "3", "--json", string(anID))

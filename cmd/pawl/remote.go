@@ -31,6 +31,7 @@ type remote interface {
 	Delete(ctx context.Context, id execution.ID) error
 	Bulk(ctx context.Context, request execution.BulkRequest) (execution.BulkResult, error)
 	Agents(ctx context.Context) ([]execution.AgentSummary, error)
+	StreamToken(ctx context.Context, id execution.ID) (execution.StreamToken, error)
 	WatchAll(ctx context.Context, since time.Time, types ...string) iter.Seq2[execution.StreamItem, error]
 }
 

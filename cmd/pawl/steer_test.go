@@ -143,3 +143,11 @@ func TestBulk_InAPipe(t *testing.T) {
 	}, got)
 	require.Equal(t, []string{"bulk cancel {queued   map[] 0} dry=true limit=2 cursor="}, fake.calls)
 }
+
+func TestStreamToken_PrintsWhereTheStreamIs(t *testing.T) {
+	t.Parallel()
+	at := "http://127.0.0.1:8080/v1/executions/" + string(anID) + "/events?token=t%3F1"
+	require.Equal(t, result{out: at + "\n"}, typeCommand(t, newFake(execution.View{}), false, nil, "stream-token", string(anID)))
+	require.JSONEq(t, `{"token": "t?1", "expiresAtMs": 5, "url": "`+at+`"}`,
+		typeCommand(t, newFake(execution.View{}), false, nil, "stream-token", "--json", string(anID)).out)
+}
