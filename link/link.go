@@ -11,8 +11,10 @@ import (
 // context's own error), so errors.Is finds its class: execution.ErrInvalid, ErrNotFound, ErrForbidden, ErrConflict and
 // the finer ones, ErrOverloaded, ErrUnavailable, ErrInternal.
 //
-// After ErrUnavailable the outcome of a write is unknown: repeat the very same call. Create is safe to repeat with its
-// key, SubmitInput with its operation id, Cancel, Pause and Resume always.
+// After ErrUnavailable the outcome of a write is unknown: repeat the very same call. Create and Fork are safe to repeat with
+// their key, SubmitInput with its operation id, Cancel, Pause, Resume, Bulk and Delete always; after a Release another worker
+// may hold the execution, so ask Why before another one. client.Client repeats what is safe, and makes a key up where there is
+// none.
 type RuntimeLink interface {
 	// Create submits an execution. When it returns, the execution is written. key, 1 to 256 printable characters, makes
 	// it idempotent for as long as the execution is kept: the same request gives the first execution's current view,
