@@ -30,7 +30,7 @@ type admin struct {
 	program string
 	rdb     redis.UniversalClient
 	facts   redisconn.Facts
-	metrics http.Handler
+	metrics http.Handler // nil: none are served
 	// stopping is set when the program begins to stop: from then on it is not ready.
 	stopping atomic.Bool
 }
@@ -49,7 +49,9 @@ func (a *admin) handler() http.Handler {
 		}
 		answerJSON(w, state.status(), state)
 	})
-	mux.Handle("GET /metrics", a.metrics)
+	if a.metrics != nil {
+		mux.Handle("GET /metrics", a.metrics)
+	}
 	return mux
 }
 
