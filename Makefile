@@ -18,7 +18,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/peers test/deploy record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/peers test/streams test/deploy record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ test/peers: setup ## Talk to published MCP and model servers (npm, Node 20 or ne
 
 test/deploy: setup ## Run compose.yaml as plain processes; check the manifests, the units and the static binaries
 	cd test/deploy && go vet ./... && go test -timeout 10m $(TEST_FLAGS) ./...
+
+test/streams: setup ## 5,000 event streams on one API process, each cut off and resumed on another; takes about three minutes
+	SOAK=1 go test -v -count 1 -timeout 15m $(TEST_FLAGS) ./test/streams/
 
 record: ## Record transcripts of real models; needs OPENAI_API_KEY and OPENAI_MODEL, or the same of ANTHROPIC
 	go test -count 1 -run RecordedTranscripts ./backend/local/openai ./backend/local/anthropic -record
