@@ -17,6 +17,7 @@ import (
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/httpapi"
+	"github.com/pawl-run/pawl/httpapi/openapi/openapitest"
 	"github.com/pawl-run/pawl/internal/redistest"
 	"github.com/pawl-run/pawl/journal"
 	"github.com/pawl-run/pawl/journal/memjournal"
@@ -50,7 +51,7 @@ func serve(t testing.TB, store journal.Store, change ...func(*httpapi.Config)) *
 	service, err := link.New(link.Config{
 		Journal: store, Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
 		Boundary: linktest.BoundaryOf, Forking: linktest.ForkWith,
-		Reread:   50 * time.Millisecond, Logger: quiet(),
+		Reread: 50 * time.Millisecond, Logger: quiet(),
 	})
 	require.NoError(t, err)
 	cfg := httpapi.Config{Link: service, Heartbeat: 50 * time.Millisecond, Version: "v0.0.0-test", Logger: quiet()}
@@ -59,7 +60,7 @@ func serve(t testing.TB, store journal.Store, change ...func(*httpapi.Config)) *
 	}
 	server, err := httpapi.New(cfg)
 	require.NoError(t, err)
-	a := &api{Server: httptest.NewServer(server), t: t, server: server}
+	a := &api{Server: httptest.NewServer(openapitest.Handler(t, server)), t: t, server: server}
 	t.Cleanup(a.Close)
 	t.Cleanup(server.Drain)
 	return a

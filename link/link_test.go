@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/httpapi"
+	"github.com/pawl-run/pawl/httpapi/openapi/openapitest"
 	"github.com/pawl-run/pawl/internal/redistest"
 	"github.com/pawl-run/pawl/journal"
 	"github.com/pawl-run/pawl/journal/memjournal"
@@ -43,7 +44,7 @@ func service(t testing.TB, store journal.Store, change ...func(*link.Config)) *l
 	cfg := link.Config{
 		Journal: store, Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
 		Boundary: linktest.BoundaryOf, Forking: linktest.ForkWith,
-		Reread:   50 * time.Millisecond, Logger: quiet(),
+		Reread: 50 * time.Millisecond, Logger: quiet(),
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -77,7 +78,7 @@ func overHTTP(t testing.TB, s *link.Service) func(execution.Authority) link.Runt
 	t.Helper()
 	api, err := httpapi.New(httpapi.Config{Link: s, Authenticate: byKey, Heartbeat: 50 * time.Millisecond, Logger: quiet()})
 	require.NoError(t, err)
-	server := httptest.NewServer(api)
+	server := httptest.NewServer(openapitest.Handler(t, api))
 	t.Cleanup(server.Close)
 	t.Cleanup(api.Drain)
 	return func(a execution.Authority) link.RuntimeLink {

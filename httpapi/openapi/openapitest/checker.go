@@ -180,7 +180,7 @@ func (c *Call) matches(segments []string) bool {
 		return false
 	}
 	for i, segment := range c.segments {
-		if !strings.HasPrefix(segment, "{") && segment != segments[i] {
+		if segments[i] == "" && segment != "" || !strings.HasPrefix(segment, "{") && segment != segments[i] {
 			return false
 		}
 	}
