@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -14,58 +15,58 @@ import (
 )
 
 // everyCall makes each call of the API once.
-func everyCall() map[string]func(*client.Client, *testing.T) error {
+func everyCall() map[string]func(context.Context, *client.Client) error {
 	create, fork := execution.CreateRequest{Agent: "demo"}, execution.ForkRequest{Step: 4, Model: "small"}
 	bulk := execution.BulkRequest{
 		Action: execution.BulkCancel, Filter: execution.BulkFilter{State: execution.Queued}, DryRun: true, Limit: 3, Cursor: "c",
 	}
-	return map[string]func(*client.Client, *testing.T) error{
-		"create": func(c *client.Client, t *testing.T) error { _, err := c.Create(bounded(t), "k", create); return err },
-		"create without a key": func(c *client.Client, t *testing.T) error {
-			_, err := c.Create(bounded(t), "", create)
+	return map[string]func(context.Context, *client.Client) error{
+		"create": func(ctx context.Context, c *client.Client) error { _, err := c.Create(ctx, "k", create); return err },
+		"create without a key": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Create(ctx, "", create)
 			return err
 		},
-		"fork": func(c *client.Client, t *testing.T) error { _, err := c.Fork(bounded(t), id, "", fork); return err },
-		"execution": func(c *client.Client, t *testing.T) error {
-			_, err := c.Execution(bounded(t), id)
+		"fork": func(ctx context.Context, c *client.Client) error { _, err := c.Fork(ctx, id, "", fork); return err },
+		"execution": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Execution(ctx, id)
 			return err
 		},
-		"wait": func(c *client.Client, t *testing.T) error {
-			_, err := c.Wait(bounded(t), id, 7, time.Second)
+		"wait": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Wait(ctx, id, 7, time.Second)
 			return err
 		},
-		"list": func(c *client.Client, t *testing.T) error {
-			_, err := c.List(bounded(t), execution.ListQuery{State: execution.Failed})
+		"list": func(ctx context.Context, c *client.Client) error {
+			_, err := c.List(ctx, execution.ListQuery{State: execution.Failed})
 			return err
 		},
-		"events": func(c *client.Client, t *testing.T) error { _, err := c.Events(bounded(t), id, 2, 1); return err },
-		"messages": func(c *client.Client, t *testing.T) error {
-			_, err := c.Messages(bounded(t), id, 5, 6)
+		"events": func(ctx context.Context, c *client.Client) error { _, err := c.Events(ctx, id, 2, 1); return err },
+		"messages": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Messages(ctx, id, 5, 6)
 			return err
 		},
-		"checkpoints": func(c *client.Client, t *testing.T) error {
-			_, err := c.Checkpoints(bounded(t), id, 5, 6)
+		"checkpoints": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Checkpoints(ctx, id, 5, 6)
 			return err
 		},
-		"why": func(c *client.Client, t *testing.T) error { _, err := c.Why(bounded(t), id); return err },
-		"input": func(c *client.Client, t *testing.T) error {
-			_, err := c.SubmitInput(bounded(t), id, execution.SubmitInput{OperationID: "o"})
+		"why": func(ctx context.Context, c *client.Client) error { _, err := c.Why(ctx, id); return err },
+		"input": func(ctx context.Context, c *client.Client) error {
+			_, err := c.SubmitInput(ctx, id, execution.SubmitInput{OperationID: "o"})
 			return err
 		},
-		"cancel": func(c *client.Client, t *testing.T) error { _, err := c.Cancel(bounded(t), id); return err },
-		"pause":  func(c *client.Client, t *testing.T) error { _, err := c.Pause(bounded(t), id); return err },
-		"resume": func(c *client.Client, t *testing.T) error {
-			_, err := c.Resume(bounded(t), id, execution.ResumeRequest{Reason: "again"})
+		"cancel": func(ctx context.Context, c *client.Client) error { _, err := c.Cancel(ctx, id); return err },
+		"pause":  func(ctx context.Context, c *client.Client) error { _, err := c.Pause(ctx, id); return err },
+		"resume": func(ctx context.Context, c *client.Client) error {
+			_, err := c.Resume(ctx, id, execution.ResumeRequest{Reason: "again"})
 			return err
 		},
-		"release": func(c *client.Client, t *testing.T) error { _, err := c.Release(bounded(t), id); return err },
-		"delete":  func(c *client.Client, t *testing.T) error { return c.Delete(bounded(t), id) },
-		"bulk":    func(c *client.Client, t *testing.T) error { _, err := c.Bulk(bounded(t), bulk); return err },
-		"stream token": func(c *client.Client, t *testing.T) error {
-			_, err := c.StreamToken(bounded(t), id)
+		"release": func(ctx context.Context, c *client.Client) error { _, err := c.Release(ctx, id); return err },
+		"delete":  func(ctx context.Context, c *client.Client) error { return c.Delete(ctx, id) },
+		"bulk":    func(ctx context.Context, c *client.Client) error { _, err := c.Bulk(ctx, bulk); return err },
+		"stream token": func(ctx context.Context, c *client.Client) error {
+			_, err := c.StreamToken(ctx, id)
 			return err
 		},
-		"agents": func(c *client.Client, t *testing.T) error { _, err := c.Agents(bounded(t)); return err },
+		"agents": func(ctx context.Context, c *client.Client) error { _, err := c.Agents(ctx); return err },
 	}
 }
 
@@ -102,7 +103,7 @@ func TestCallsAreSentAsTheAPIHasThem(t *testing.T) {
 			}
 			gives(http.StatusOK, struct{}{})(w, r)
 		})
-		require.NoError(t, everyCall()[name](c, t), name)
+		require.NoError(t, everyCall()[name](bounded(t), c), name)
 		require.Equal(t, want, got)
 	}
 	require.Len(t, everyCall(), 19)
@@ -123,7 +124,7 @@ func TestASubmissionWithoutAKeyIsOneExecutionWhateverIsLost(t *testing.T) {
 			}
 		}
 		c, _ := script(t, takes(aborts), takes(fails(http.StatusServiceUnavailable)), takes(gives(200, view(execution.Queued))))
-		require.NoError(t, everyCall()[name](c, t))
+		require.NoError(t, everyCall()[name](bounded(t), c))
 		require.Len(t, keys, 1)
 		for key, n := range keys {
 			require.Equal(t, 3, n)

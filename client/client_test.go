@@ -77,23 +77,23 @@ func TestWhatIsSafeIsRepeated(t *testing.T) {
 			t.Parallel()
 			if name == "release" {
 				c, count := script(t, fails(429, "Retry-After", "0"), gives(200, struct{}{}))
-				require.NoError(t, call(c, t), "it was not begun")
+				require.NoError(t, call(bounded(t), c), "it was not begun")
 				require.EqualValues(t, 2, count.Load())
 				for _, lost := range []http.HandlerFunc{aborts, fails(503)} {
 					c, count = script(t, lost)
-					require.ErrorIs(t, call(c, t), execution.ErrUnavailable, "another worker may hold it by now")
+					require.ErrorIs(t, call(bounded(t), c), execution.ErrUnavailable, "another worker may hold it by now")
 					require.EqualValues(t, 1, count.Load())
 				}
 				return
 			}
 			c, count := script(t, aborts, fails(503), fails(429), gives(200, struct{}{}))
-			require.NoError(t, call(c, t))
+			require.NoError(t, call(bounded(t), c))
 			require.EqualValues(t, 4, count.Load())
 			c, count = script(t, fails(503))
-			require.ErrorIs(t, call(c, t), execution.ErrUnavailable)
+			require.ErrorIs(t, call(bounded(t), c), execution.ErrUnavailable)
 			require.EqualValues(t, 4, count.Load())
 			c, count = script(t, fails(500))
-			require.ErrorIs(t, call(c, t), execution.ErrInternal)
+			require.ErrorIs(t, call(bounded(t), c), execution.ErrInternal)
 			require.EqualValues(t, 1, count.Load())
 		})
 	}
