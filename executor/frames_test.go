@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -252,6 +253,34 @@ func TestCaseF8_DeltasLeaveTheJournalAlone(t *testing.T) {
 	}
 	require.Equal(t, stored[0], stored[1])
 	require.Equal(t, stored[0], stored[5000])
+}
+
+func TestFramesNameTheAnswerThatTheyAreOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, &agent.Definition{}, &local.Kit{Model: streaming(300)}, nil)
+		sub, err := w.store.Follow(t.Context(), w.id)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, sub.Close()) }()
+		require.Equal(t, execution.Completed, w.drive().State)
+		events, err := w.store.Events(t.Context(), w.id, 0, 100)
+		require.NoError(t, err)
+		i := slices.IndexFunc(events, func(e execution.Event) bool {
+			return e.Payload.EventType() == execution.TypeModelStarted
+		})
+		started := events[i].Payload.(*execution.ModelStarted)
+		var text []rune
+		for len(text) < 300*len("secret delta ") {
+			signal := <-sub.Signals()
+			if signal.Frame == nil {
+				continue
+			}
+			require.Equal(t, started.InvocationID, signal.Frame.InvocationID)
+			require.LessOrEqual(t, signal.Frame.Offset, len(text))
+			text = append(text[:signal.Frame.Offset], []rune(signal.Frame.Text)...)
+		}
+		require.Equal(t, strings.Repeat("secret delta ", 300), string(text))
+	})
 }
 
 // streaming is a model that answers after so many deltas, which take two seconds.
