@@ -63,16 +63,32 @@ func (l *pawlLoad) countTrips(seen [][]command, trips, commands map[string]int) 
 	}
 	scripts := l.meter.scriptNames()
 	for _, trip := range seen {
-		name, key := trip[0][0], trip[0][len(trip[0])-1]
+		first := trip[0].begin
+		name, key := first[0], first[len(first)-1]
 		switch {
 		case strings.Contains(key, "}:t:"):
 			name = "asynq task"
+		case strings.HasSuffix(key, "}:active") && strings.EqualFold(name, "evalsha"):
+			name = "asynq done"
+		case len(first) == 1 && name == "eval":
+			name = "" // its source is longer than what a connection writes at once
 		case strings.EqualFold(name, "evalsha"), strings.EqualFold(name, "eval"):
-			name = strings.TrimSuffix(scripts[trip[0][1]], " and enqueue")
+			name = strings.TrimSuffix(scripts[first[1]], " and enqueue")
 		}
 		if !slices.Contains(beside, name) {
 			trips[name]++
-			commands[name] += len(trip)
+			for _, one := range trip {
+				commands[name] += ends(one)
+			}
 		}
 	}
+}
+
+// ends is how many tasks a command ends: one, if any, unless it ends several that are done. Such a script has four keys and
+// three arguments in front of their ids.
+func ends(c command) int {
+	if len(c.begin) == 4 && c.begin[2] == "4" && strings.HasSuffix(c.begin[3], "}:active") {
+		return c.words - 3 - 4 - 3
+	}
+	return 1
 }

@@ -20,8 +20,11 @@ type wire struct {
 	trips [][]command // guarded by mu
 }
 
-// command is the beginning of one, to its fourth word: of a script the last one is its first key.
-type command []string
+// command is the beginning of one, to its fourth word, of a script its first key, and how many words it has.
+type command struct {
+	begin []string
+	words int
+}
 
 // DialHook implements redis.Hook.
 func (w *wire) DialHook(next redis.DialHook) redis.DialHook {
@@ -96,14 +99,14 @@ func commandsOf(data []byte) []command {
 		if words == 0 {
 			return commands
 		}
-		var c command
+		c := command{words: words}
 		for i := range words {
 			word := make([]byte, number('$')+len("\r\n"))
 			if _, err := io.ReadFull(r, word); err != nil {
 				break // the rest follows in another write
 			}
 			if i < 4 {
-				c = append(c, strings.TrimSpace(string(word)))
+				c.begin = append(c.begin, strings.TrimSpace(string(word)))
 			}
 		}
 		commands = append(commands, c)
