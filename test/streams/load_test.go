@@ -39,7 +39,7 @@ const writers = 16
 
 // Cases F2 and F3: one API process carries every client; each is cut off once, at any moment, comes back to another
 // replica, and has read the journal's list in the end.
-func TestManyStreamsAreFastAndWhole(t *testing.T) {
+func TestManyStreamsAreFastAndWhole(t *testing.T) { //nolint:paralleltest // what it measures another test would disturb
 	w, load := newWorld(t), wanted()
 	first, second := w.API(), w.API()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

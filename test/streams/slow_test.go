@@ -27,7 +27,7 @@ const (
 
 // Clients that stop reading are cut off, cost the process no memory, and come back from where they were; a client that reads
 // notices nothing of them.
-func TestClientsThatDoNotReadCostNothing(t *testing.T) {
+func TestClientsThatDoNotReadCostNothing(t *testing.T) { //nolint:paralleltest // the other test measures
 	w := newWorld(t)
 	api := w.API()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
