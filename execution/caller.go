@@ -14,7 +14,9 @@ func LocalCaller() CallerScope { return CallerScope{Tenant: "default", Subject: 
 const AllTenants = "*"
 
 // Sees reports whether what the other caller submitted may be shown to somebody of this caller's tenant.
-func (c CallerScope) Sees(other CallerScope) bool { return c.Tenant == AllTenants || c.Tenant == other.Tenant }
+func (c CallerScope) Sees(other CallerScope) bool {
+	return c.Tenant == AllTenants || c.Tenant == other.Tenant
+}
 
 // String is an unambiguous text form of the scope.
 func (c CallerScope) String() string { return c.Tenant + "\x1f" + c.Subject }
