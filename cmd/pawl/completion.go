@@ -24,12 +24,31 @@ func completeArguments(cmd *cobra.Command, dial dialer) {
 			cmd.ValidArgsFunction = completion(dial, newestIDs)
 		}
 	}
+	for flag, values := range flagValues() {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it is new
+		}
+	}
 	for _, below := range cmd.Commands() {
 		if below.Name() == "keys" {
 			continue // its ids are others
 		}
 		completeArguments(below, dial)
 	}
+}
+
+// flagValues are the flags that take one of a few words.
+func flagValues() map[string][]string {
+	values := map[string][]string{
+		"on-busy": {
+			string(execution.BusyReject), string(execution.BusyEnqueue), string(execution.BusyInterrupt), string(execution.BusyRollback),
+		},
+		"priority": {string(execution.High), string(execution.Normal), string(execution.Low)},
+	}
+	for _, state := range execution.States() {
+		values["state"] = append(values["state"], string(state))
+	}
+	return values
 }
 
 // completion completes the first argument of a command.

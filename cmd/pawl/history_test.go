@@ -143,5 +143,7 @@ func TestCompletion_KnowsAgentsAndIDs(t *testing.T) {
 	fake.pages = []execution.ListPage{{Executions: listedViews()}}
 	require.Contains(t, typeCommand(t, fake, false, nil, "__complete", "cancel", "exec_2").out, "exec_2\twaiting_for_input Book it?")
 	require.Equal(t, ":4\n", typeCommand(t, fake, false, nil, "__complete", "cancel", "exec_2", "").out)
+	require.Equal(t, "", strings.ReplaceAll(typeCommand(t, fake, false, nil, "__complete", "keys", "revoke", "").out, ":0\n", ""))
+	require.Contains(t, typeCommand(t, fake, false, nil, "__complete", "list", "--state", "").out, "waiting_for_input\n")
 	require.Contains(t, typeCommand(t, fake, false, nil, "completion", "bash").out, "__start_pawl")
 }

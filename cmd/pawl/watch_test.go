@@ -75,6 +75,32 @@ func TestWatch_ShowsTextInlineOnATerminal(t *testing.T) {
 `), got.out)
 }
 
+func TestWatch_ShowsTextOnceWhenAStreamIsOpenedAnew(t *testing.T) {
+	t.Parallel()
+	fake := newFake(execution.View{State: execution.Completed})
+	fake.send(&execution.ExecutionQueued{})
+	for _, f := range []execution.Frame{
+		{InvocationID: "inv_0", Text: "Boo"},
+		{InvocationID: "inv_0", Offset: 3, Text: "ked."},
+		{InvocationID: "inv_0", Text: "Booked.\nHave"}, // the answer so far
+		{InvocationID: "inv_0", Offset: 12, Text: " fun."},
+		{InvocationID: "inv_0", Text: "Bo"}, // the request is made again …
+		{InvocationID: "inv_0", Offset: 2, Text: "th."},
+	} {
+		f.Type = execution.FrameTextDelta
+		fake.items <- received{item: execution.StreamItem{Frame: &f}}
+	}
+	fake.send(&execution.ExecutionCompleted{Answer: "Both."})
+	fake.end()
+	got := typeCommand(t, fake, true, strings.NewReader(""), "watch", string(anID))
+	require.True(t, strings.HasSuffix(got.out, `
+          │ Booked.
+          │ Have fun.
+          │ Both.
+   0.000s  execution_completed
+`), got.out)
+}
+
 func TestWatch_PrintsAnAnswerThatItHasNotShownAtTheEndOfATerminal(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]func(*fakeRemote){
