@@ -19,6 +19,7 @@ func forkClauses() []clause {
 		{name: "a fork of what was rolled back has that history", run: forkRolledBack},
 		{name: "a fork in a conversation that is forked and rolled back", run: forkThenRollback},
 		{name: "a history lives as long as something is based on it", run: forkOutlives},
+		{name: "a conversation counts those that are based on it once each", run: forkCounted},
 		{name: "a conversation that only others need goes on where it was", run: forkReused},
 		{name: "case G2: a fork keeps the large results of what it comes from", run: forkBlobs},
 		{name: "what cannot be forked is refused, and nothing is stored", run: forkRefused},
@@ -145,6 +146,21 @@ func forkOutlives(t *testing.T, b *bench) {
 	second.delete()
 	third.hears("hello", "three", "answer 3")
 	third.delete()
+	require.Equal(t, empty, b.Dump(), "nothing stays")
+}
+
+func forkCounted(t *testing.T, b *bench) {
+	empty := b.Dump()
+	a := b.reserve().ends("answer")
+	second := a.take(execution.BusyReject, "second")
+	third := second.take(execution.BusyRollback, "third").ends("answer 3")
+	one := third.fork(journal.Fork{Whole: true}, "one").ends("answer 4")
+	two := third.fork(journal.Fork{Whole: true}, "two").ends("answer 5")
+	for _, gone := range []*actor{a, second, third, one} {
+		gone.delete()
+	}
+	two.hears("hello", "answer", "third", "answer 3", "two", "answer 5")
+	two.delete()
 	require.Equal(t, empty, b.Dump(), "nothing stays")
 }
 
