@@ -171,6 +171,12 @@ func (e *APIError) Unwrap() []error {
 
 func classOfStatus(status int) error {
 	switch {
+	case status == 401:
+		return ErrUnauthenticated
+	case status == 403:
+		return ErrForbidden
+	case status == 404:
+		return ErrNotFound
 	case status == 409, status == 410:
 		return ErrConflict
 	case status == 429:

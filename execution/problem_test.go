@@ -32,7 +32,8 @@ func TestAnErrorSurvivesItsTripOverHTTP(t *testing.T) {
 func TestACodeOfALaterReleaseHasTheClassOfItsStatus(t *testing.T) {
 	t.Parallel()
 	classes := map[int]error{
-		400: execution.ErrInvalid, 422: execution.ErrInvalid, 409: execution.ErrConflict, 429: execution.ErrOverloaded,
+		400: execution.ErrInvalid, 401: execution.ErrUnauthenticated, 403: execution.ErrForbidden, 404: execution.ErrNotFound,
+		422: execution.ErrInvalid, 409: execution.ErrConflict, 410: execution.ErrConflict, 429: execution.ErrOverloaded,
 		500: execution.ErrInternal, 503: execution.ErrUnavailable,
 	}
 	for status, class := range classes {
@@ -46,7 +47,7 @@ func TestEveryCodeHasAStatusATitleAndAClass(t *testing.T) {
 		execution.InvalidRequest: 400, execution.UnknownField: 400, execution.UnknownAgent: 400,
 		execution.Unauthenticated: 401, execution.Forbidden: 403, execution.NotFound: 404,
 		execution.MethodNotAllowed: 405, execution.NotAcceptable: 406, execution.Conflict: 409,
-		execution.IdempotencyKeyReused: 409, execution.ConversationBusy: 409, execution.InteractionClosed: 409,
+		execution.IdempotencyKeyReused: 409, execution.Gone: 410, execution.ConversationBusy: 409, execution.InteractionClosed: 409,
 		execution.ExecutionEnded: 409, execution.TooLarge: 413, execution.UnsupportedMediaType: 415,
 		execution.Overloaded: 429, execution.Internal: 500, execution.Unavailable: 503,
 	}
