@@ -18,9 +18,16 @@ import (
 )
 
 const (
-	// lanes is how many pipelines may be under way at once. With one, a call waits for half a round trip in the mean before
-	// its own, which counts on a slow network; with four, pipelines are half as long on a near server.
+	// lanes is how many pipelines may be under way at once to a far server. With one, a call waits for half a round trip in the
+	// mean before its own, which counts on a slow network; with four, pipelines are half as long on a near server.
 	lanes = 2
+	// near is what the quickest of recent pipelines takes at most when the server is near: then one is under way at a time.
+	// What waits for it would wait at the server instead, and each that is saved saves both sides system calls and a wake-up.
+	near = 600 * time.Microsecond
+	// recent is of how many pipelines the quickest counts.
+	recent = 32
+	// late is how long a near server's pipeline takes at most before another one goes beside it: its connection may hang.
+	late = 10 * time.Millisecond
 	// maxCalls bounds a pipeline, so that the first of its commands does not wait long for the replies of the others.
 	maxCalls = 64
 	// limit bounds how long a pipeline of several callers may take.
@@ -32,8 +39,12 @@ type Group struct {
 	rdb *redis.Client
 
 	mu       sync.Mutex
-	underWay int     // pipelines; guarded by mu
-	waiting  []*call // in order; guarded by mu
+	underWay int           // pipelines; guarded by mu
+	waiting  []*call       // in order; guarded by mu
+	began    time.Time     // of the last one under way; guarded by mu
+	most     int           // of underWay, as the server is near or far; guarded by mu
+	seen     int           // pipelines since most was decided; guarded by mu
+	quickest time.Duration // of these; guarded by mu
 }
 
 // call is what one goroutine sends.
@@ -57,7 +68,7 @@ func New(rdb redis.UniversalClient) *Group {
 	if !ok {
 		return nil
 	}
-	return &Group{rdb: one}
+	return &Group{rdb: one, most: lanes}
 }
 
 // Do sends the commands, one behind the other, and returns when each has its reply or its error. An error of Do is that ctx
@@ -67,8 +78,9 @@ func (g *Group) Do(ctx context.Context, cmds ...redis.Cmder) error {
 		return err
 	}
 	g.mu.Lock()
-	if g.underWay < lanes {
+	if g.underWay < g.most || g.underWay < lanes && time.Since(g.began) > late {
 		g.underWay++
+		g.began = time.Now()
 		g.mu.Unlock()
 		defer g.next()
 		g.exec(ctx, cmds)
@@ -92,6 +104,8 @@ func (g *Group) Do(ctx context.Context, cmds ...redis.Cmder) error {
 
 // exec sends commands of one caller, or of several.
 func (g *Group) exec(ctx context.Context, cmds []redis.Cmder) {
+	began := time.Now()
+	defer func() { g.took(time.Since(began)) }()
 	if len(cmds) == 1 {
 		_ = g.rdb.Process(ctx, cmds[0]) // the command has it
 		return
@@ -101,6 +115,22 @@ func (g *Group) exec(ctx context.Context, cmds []redis.Cmder) {
 	_, _ = pipe.Exec(ctx) // each has its own reply
 }
 
+// took notes how long a pipeline took, and decides with every so manieth whether the server is near.
+func (g *Group) took(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.seen == 0 || d < g.quickest {
+		g.quickest = d
+	}
+	if g.seen++; g.seen < recent {
+		return
+	}
+	g.most, g.seen = lanes, 0
+	if g.quickest <= near {
+		g.most = 1
+	}
+}
+
 // next lets the first of those that wait send for all of them.
 func (g *Group) next() {
 	g.mu.Lock()
@@ -108,14 +138,15 @@ func (g *Group) next() {
 	g.pass()
 }
 
-// pass wants the lock held.
+// pass wants the lock held. With more under way than may be, nobody follows; another one that is under way will pass.
 func (g *Group) pass() {
-	if len(g.waiting) == 0 {
+	if len(g.waiting) == 0 || g.underWay > g.most {
 		g.underWay--
 		return
 	}
 	leader := g.waiting[0]
 	g.waiting = g.waiting[1:]
+	g.began = time.Now()
 	leader.turn <- lead
 }
 

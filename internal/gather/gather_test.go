@@ -100,6 +100,56 @@ func (g *Group) waits() int {
 	return len(g.waiting)
 }
 
+// nearby tells the group of pipelines that took so long.
+func nearby(g *Group, took time.Duration) {
+	for range recent {
+		g.took(took)
+	}
+}
+
+func TestOnePipelineIsUnderWayToANearServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	rdb := server.Client(t)
+	at := &gate{open: make(chan struct{}), entered: make(chan struct{}, 1)}
+	rdb.AddHook(at)
+	group, key, rest := New(rdb), redistest.Prefix(), &sync.WaitGroup{}
+	nearby(group, near)
+	send := func() {
+		rest.Go(func() { _ = group.Do(t.Context(), redis.NewCmd(t.Context(), "incr", key)) })
+	}
+	send()
+	until(t, func() bool { return at.alone.Load() == 1 })
+	group.mu.Lock()
+	group.began = time.Now().Add(time.Minute) // it will not be late
+	group.mu.Unlock()
+	send()
+	until(t, func() bool { return group.waits() == 1 })
+
+	group.mu.Lock()
+	group.began = time.Now().Add(-2 * late)
+	group.mu.Unlock()
+	send()
+	until(t, func() bool { return at.alone.Load() == 2 }) // beside one that is late
+	close(at.open)
+	rest.Wait()
+	require.Equal(t, int64(3), rdb.IncrBy(t.Context(), key, 0).Val())
+	group.mu.Lock()
+	defer group.mu.Unlock()
+	require.Zero(t, group.underWay)
+}
+
+func TestTwoPipelinesAreUnderWayToAFarServer(t *testing.T) {
+	t.Parallel()
+	group, at, _, rest := held(t)
+	nearby(group, near)
+	require.Equal(t, 1, group.most)
+	nearby(group, near+1)
+	require.Equal(t, lanes, group.most)
+	close(at.open)
+	rest.Wait()
+}
+
 func TestCommandsThatComeMeanwhileTravelTogether(t *testing.T) {
 	t.Parallel()
 	group, at, key, rest := held(t)
