@@ -91,10 +91,14 @@ func New(baseURL string, cfg Config) (*Client, error) {
 	c := &Client{base: base, http: cfg.HTTPClient, cfg: cfg}
 	if c.http == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		c.http = &http.Client{Transport: transport}
+		transport.MaxIdleConnsPerHost = transport.MaxIdleConns // there is one host
+		c.http = &http.Client{Transport: transport, CheckRedirect: stay}
 	}
 	return c, nil
 }
+
+// stay follows no redirect: one would make a GET of a POST. The answer says where to.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close closes idle connections. The client stays usable.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

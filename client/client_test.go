@@ -59,7 +59,11 @@ func fails(status int, header ...string) http.HandlerFunc {
 func aborts(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func gives(status int, value any) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(value)
@@ -155,6 +159,32 @@ func TestRequestsCarryTheKeyAndTheIdempotencyKey(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, created.Replayed)
 	require.Equal(t, execution.Completed, created.View.State)
+}
+
+func TestWhatIsNotTheAPIIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	page := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html>\n\nhello")
+	}
+	moved := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://pawl.example/v1", http.StatusMovedPermanently)
+	}
+	for want, handler := range map[string]http.HandlerFunc{"not of Pawl's API": page, "it is at https://pawl.example/v1": moved} {
+		for name, call := range everyCall() {
+			c, count := script(t, handler)
+			require.ErrorContains(t, call(bounded(t), c), want, name)
+			require.EqualValues(t, 1, count.Load(), name)
+		}
+	}
+	for want, handler := range map[string]http.HandlerFunc{"no stream of Pawl's API": page, "it is at https://pawl.example/v1": moved} {
+		c, count := script(t, handler)
+		_, err := c.Follow(bounded(t), id, 0)
+		require.ErrorContains(t, err, want)
+		_, err = c.FollowAll(bounded(t))
+		require.ErrorContains(t, err, want)
+		require.EqualValues(t, 2, count.Load())
+	}
 }
 
 func TestConfigAndURLAreChecked(t *testing.T) {

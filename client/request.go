@@ -128,14 +128,20 @@ func decode(answer *http.Response, out any) error {
 	if err != nil {
 		return execution.NewAPIError(execution.Unavailable, "the answer was cut short").Because(err)
 	}
-	if answer.StatusCode >= http.StatusBadRequest {
+	if answer.StatusCode >= http.StatusMultipleChoices {
 		return problem(answer, data)
 	}
 	if out == nil {
-		return nil
+		if answer.StatusCode == http.StatusNoContent {
+			return nil
+		}
+		err = errMalformed
+	} else {
+		err = json.Unmarshal(data, out)
 	}
-	if err := json.Unmarshal(data, out); err != nil {
-		return execution.NewAPIError(execution.Internal, "the answer cannot be read").Because(err)
+	if err != nil {
+		return execution.NewAPIError(execution.Internal,
+			"what %s answers is not of Pawl's API", answer.Request.URL.Host).Because(err)
 	}
 	return nil
 }
@@ -145,6 +151,9 @@ func problem(answer *http.Response, data []byte) *execution.APIError {
 	e := new(execution.APIError)
 	if json.Unmarshal(data, e) != nil || e.Code == "" {
 		e = execution.NewAPIError(codeOf(answer.StatusCode), "the API answered %s", answer.Status)
+	}
+	if to := answer.Header.Get("Location"); answer.StatusCode < http.StatusBadRequest && to != "" {
+		e.Detail += ": it says that it is at " + to
 	}
 	e.Status = answer.StatusCode
 	e.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), time.Now())

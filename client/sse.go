@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/pawl-run/pawl/execution"
 )
+
+const typeStream = "text/event-stream"
 
 // maxLine bounds one line of a stream: an event carries an answer at most.
 const maxLine = 16 << 20
@@ -36,7 +39,7 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, cursor
 	streamCtx, cancel := context.WithCancel(ctx)
 	idle := 3 * c.cfg.Heartbeat
 	watchdog := time.AfterFunc(idle, cancel)
-	header := http.Header{"Accept": {"text/event-stream"}}
+	header := http.Header{"Accept": {typeStream}}
 	if cursor != "" {
 		header["Last-Event-Id"] = []string{cursor}
 	}
@@ -57,9 +60,15 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, cursor
 	if at, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		opened.opened = at
 	}
-	if answer.StatusCode >= http.StatusBadRequest {
+	if answer.StatusCode >= http.StatusMultipleChoices {
 		defer opened.close()
 		return nil, decode(answer, nil)
+	}
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // what cannot be read is another type
+	if !opened.nothingLeft && kind != typeStream {
+		opened.close()
+		return nil, execution.NewAPIError(execution.Internal,
+			"what %s answers is no stream of Pawl's API", answer.Request.URL.Host).Because(errMalformed)
 	}
 	return opened, nil
 }
@@ -74,7 +83,7 @@ func (c *Client) openFirst(ctx context.Context, path string, query url.Values, c
 	}
 }
 
-// errMalformed: what came is not an event stream of Pawl's. Opening it anew would bring the same.
+// errMalformed: what came is not of Pawl's API. Asking anew would bring the same.
 var errMalformed = errors.New("malformed message")
 
 func (c *connection) close() {

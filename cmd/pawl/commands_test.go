@@ -133,6 +133,7 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 		"pawl: input.text is required\n":      execution.NewAPIError(execution.InvalidRequest, "input.text is required").In("input.text"),
 		"pawl: the execution is completed\n":  execution.NewAPIError(execution.ExecutionEnded, "the execution is completed").In("id"),
 		"pawl: runtime internal failure\n":    execution.NewAPIError(execution.Internal, ""),
+		"does PAWL_URL name an API?":          execution.NewAPIError(execution.Internal, "what x answers is not of Pawl's API").Because(errors.New("<")),
 		"set PAWL_API_KEY":                    execution.NewAPIError(execution.Unauthenticated, "who"),
 		"the role of the key in PAWL_API_KEY": execution.NewAPIError(execution.Forbidden, "needs role operate"),
 		"pawl: too many: try again in 7s\n":   execution.NewAPIError(execution.Overloaded, "too many").After(7 * time.Second),

@@ -70,6 +70,8 @@ func explain(ctx context.Context, url string, err error) error {
 		return fail("%s: what is new needs another --key", told(err))
 	case errors.Is(err, execution.ErrUnavailable) && !answered(err):
 		return fail("no API answers at %s: start it with `%s dev`, or name another one in PAWL_URL", url, self())
+	case errors.Is(err, execution.ErrInternal) && !answered(err):
+		return fail("%s: does PAWL_URL name an API? It is %s", told(err), url)
 	case errors.Is(err, execution.ErrNotFound):
 		return fail("%s: was the id copied whole, and is %s the right API?", told(err), url)
 	default:
