@@ -217,3 +217,55 @@ func TestManyFollowersShareOneConnection(t *testing.T) {
 
 // sent is the error of a frame's sending.
 func sent(_ int, err error) error { return err }
+
+// Followers, of one execution and of all, are on a connection to one server, and hear what is written on any.
+func TestOnAClusterTheFeedOfEveryServerIsHeard(t *testing.T) {
+	t.Parallel()
+	rdb := startCluster(t)
+	store, err := New(rdb, Config{Prefix: redistest.Prefix()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	wide, err := store.FollowAll(ctx)
+	require.NoError(t, err)
+	var ids []execution.ID
+	told := make(map[execution.ID]int)
+	for p := execution.Partition(0); p < execution.Partitions; p += 4 {
+		reserved, err := store.Reserve(ctx, newExecution(p))
+		require.NoError(t, err)
+		id := reserved.Execution.ID
+		sub, err := store.Follow(ctx, id)
+		require.NoError(t, err)
+		require.NoError(t, sent(store.PublishFrame(ctx, id, execution.Frame{Type: execution.FrameTextDelta, Text: "x"})))
+		select {
+		case signal := <-sub.Signals():
+			for signal.Frame == nil { // of the reservation
+				signal = <-sub.Signals()
+			}
+			require.Equal(t, "x", signal.Frame.Text)
+		case <-ctx.Done():
+			t.Fatal("no frame")
+		}
+		require.NoError(t, sub.Close())
+		ids = append(ids, id)
+		told[id] = 2 // what was written, and a frame
+	}
+	for len(told) > 0 {
+		select {
+		case signal := <-wide.Signals():
+			require.False(t, signal.Missed)
+			if told[signal.Execution]--; told[signal.Execution] == 0 {
+				delete(told, signal.Execution)
+			}
+		case <-ctx.Done():
+			t.Fatalf("nothing of %d executions", len(told))
+		}
+	}
+	require.NoError(t, wide.Close())
+	lasts, err := store.LastSequences(ctx, ids)
+	require.NoError(t, err)
+	for i := range ids {
+		require.EqualValues(t, 1, lasts[i])
+	}
+}
