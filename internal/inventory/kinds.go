@@ -27,7 +27,7 @@ func Kinds() []Kind {
 		{"receipts", "{pNN}:x:<id>:receipts", purged},
 		{"results", "{pNN}:x:<id>:results", purged + ", or with the last fork that has them"},
 		{"blobs", "{pNN}:x:<id>:blobs", purged + "; of an earlier release"},
-		{"conversation", "{pNN}:conv:<id>", "with its last execution, by the reaper"},
+		{"conversation", "{pNN}:conv:<id>", "with its last execution and the last fork of that, by the reaper"},
 		{"messages", "{pNN}:conv:<id>:messages", "with its conversation"},
 		{"waiting", "{pNN}:conv:<id>:waiting", "with the last execution that waits"},
 		{"conversation listing", "{pNN}:conv:<id>:executions", "with its conversation"},
