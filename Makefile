@@ -18,7 +18,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/peers test/streams test/deploy record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/api test/peers test/streams test/deploy record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ test/fault: setup ## Kill, freeze and restart real processes, with one node per 
 	go vet -tags faultpoint ./...
 	go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./internal/faultpoint/... ./test/fault/...
 	PAWL_TEST_NODES_PER_TASK=8 go test -tags faultpoint -timeout 20m $(TEST_FLAGS) ./test/fault/...
+
+test/api: setup ## Send 20,000 requests generated from the API's document and print which answers they got
+	go test -count 1 -v -timeout 5m -run Generated $(TEST_FLAGS) ./test/api -requests 20000
 
 test/peers: setup ## Talk to published MCP and model servers (npm, Node 20 or newer)
 	@scripts/setup-peers.sh

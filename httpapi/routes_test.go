@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,18 +15,13 @@ import (
 	"github.com/pawl-run/pawl/link"
 )
 
-// pending are calls of the document that no route serves yet.
-func pending() []string {
-	return []string{"DELETE /v1/executions/{id}", "POST /v1/executions/{id}/release", "POST /v1/executions/bulk"}
-}
-
 type noRuntime struct{}
 
 func (noRuntime) As(execution.Authority) link.RuntimeLink { return nil }
 
 func TestTheRoutesAreTheCallsOfTheDocument(t *testing.T) {
 	t.Parallel()
-	server, err := New(Config{Link: noRuntime{}})
+	server, err := New(Config{Link: noRuntime{}, Metrics: http.NotFoundHandler()})
 	require.NoError(t, err)
 	checker := openapitest.Shared(t)
 	routes, calls := map[string]bool{}, map[string]bool{}
@@ -34,12 +30,6 @@ func TestTheRoutesAreTheCallsOfTheDocument(t *testing.T) {
 	}
 	for _, call := range checker.Calls() {
 		calls[call.Method+" "+call.Path] = true
-	}
-	for _, call := range pending() {
-		require.True(t, calls[call], call)
-		if !routes[call] {
-			delete(calls, call)
-		}
 	}
 	require.Equal(t, sortedNames(calls), sortedNames(routes))
 }

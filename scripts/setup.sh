@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Go: a redis-server of release 7 or newer, and a C compiler for the race detector. On
+# Installs what the tests need beside Go: a redis-server of release 7 or newer, a C compiler for the race detector, and curl. On
 # Debian and its kin through apt-get, as root or with sudo; elsewhere it says what to do.
 set -euo pipefail
 
@@ -16,13 +16,14 @@ compiler_fits() { command -v "$(go env CC)" >/dev/null 2>&1; }
 packages=()
 redis_fits || packages+=(redis-server)
 compiler_fits || packages+=(gcc libc6-dev)
+command -v curl >/dev/null 2>&1 || packages+=(curl)
 if [ "${#packages[@]}" -eq 0 ]; then
 	exit 0
 fi
 
 if ! command -v apt-get >/dev/null 2>&1; then
 	cat >&2 <<-EOF
-		The tests need redis-server $oldest or newer and a C compiler on PATH. This machine lacks one of them and has no
+		The tests need redis-server $oldest or newer, a C compiler and curl on PATH. This machine lacks one of them and has no
 		apt-get to install it with. Install it and run this again, for example: brew install redis (macOS),
 		dnf install gcc valkey-compat-redis (Fedora), pacman -S gcc valkey (Arch), apk add build-base redis (Alpine).
 	EOF

@@ -47,7 +47,7 @@ type generator struct {
 func weights() map[string]int {
 	return map[string]int{
 		"createExecution": 22, "getExecution": 12, "listExecutions": 4, "readEvents": 10, "submitInput": 10, "cancelExecution": 4,
-		"live": 1, "liveHead": 1, "ready": 1, "readyHead": 1, "getDocument": 1, "getReference": 1, "getReferenceStyle": 1,
+		"live": 1, "getMetrics": 1, "liveHead": 1, "ready": 1, "readyHead": 1, "getDocument": 1, "getReference": 1, "getReferenceStyle": 1,
 		"followExecutions": 1, "steerExecutions": 3, "resumeExecution": 5, "pauseExecution": 5,
 	}
 }

@@ -163,6 +163,8 @@ func (g *generator) special(r *generated) {
 		}
 	case "readEvents":
 		g.specialEvents(r)
+	case "getMetrics":
+		r.caller = "on call"
 	case "followExecutions":
 		r.header.Set("Accept", "text/event-stream")
 	case "getBlob":

@@ -183,6 +183,7 @@ func (i *installation) createKeys(t testing.TB) {
 		{name: "submitter", tenant: "acme", subject: "sam", role: execution.SubmitRole},
 		{name: "other submitter", tenant: "acme", subject: "sue", role: execution.SubmitRole},
 		{name: "reader", tenant: "acme", subject: "ray", role: execution.ReadRole},
+		{name: "on call", tenant: execution.AllTenants, subject: "oli", role: execution.ReadRole},
 		{name: "stranger", tenant: "globex", subject: "ann", role: execution.OperateRole},
 	} {
 		_, text, err := keys.Create(t.Context(), auth.NewKey{Tenant: c.tenant, Subject: c.subject, Role: c.role})

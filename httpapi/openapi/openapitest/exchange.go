@@ -129,6 +129,10 @@ func (c *Checker) body(call *Call, response map[string]any, x Exchange) error {
 		return nil
 	}
 	media, known := content[kind].(map[string]any)
+	if !known { // parameters matter only where they are described
+		plain, _, _ := strings.Cut(kind, ";")
+		media, known = content[plain].(map[string]any)
+	}
 	switch {
 	case !known:
 		return fmt.Errorf("comes as %s", kind)
