@@ -48,7 +48,7 @@ func newBulkAction(s streams, dial dialer, action execution.BulkAction) *cobra.C
 		Use: name + " [flags]", Short: long, Args: cobra.NoArgs,
 		Long: long + "; at least one filter is needed. --dry-run says which\n" +
 			"they would be and does nothing. At a terminal it counts them and asks; elsewhere it needs --yes. Prints the ids of\n" +
-			"those that it changed. Some may refuse: they are told, the others are not held up, and the exit code is 5.\n\n" +
+			"those that took it. Some may refuse: they are told, the others are not held up, and the exit code is 5.\n\n" +
 			"With --json one value: {action, dryRun, matched, changed, executions: [ID…], failed?: [{id, code, detail}…]}.",
 		Example: asTyped(self(), fmt.Sprintf("  pawl bulk %s --agent demo --metadata customer=7 --dry-run\n  pawl bulk %s --state suspended --yes", name, name)),
 		RunE: func(cmd *cobra.Command, _ []string) error {
