@@ -166,7 +166,17 @@ func TestCaseE2_AnInterruptedBatchIsAnsweredInTheHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		definition := &agent.Definition{Name: "demo"}
-		kit := &local.Kit{Model: strictModel(t), Tools: []local.Tool{tool("look", agent.Idempotent, says("found"))}}
+		var said []string // by users, in the last request
+		model := func(ctx context.Context, request local.ModelRequest) (local.ModelResponse, error) {
+			said = nil
+			for _, message := range request.Messages {
+				if message.Role == execution.RoleUser {
+					said = append(said, message.Text)
+				}
+			}
+			return strictModel(t)(ctx, request)
+		}
+		kit := &local.Kit{Model: fakeModel(model), Tools: []local.Tool{tool("look", agent.Idempotent, says("found"))}}
 		for _, node := range []Node{RunStart, PrepareModelRequest, BeforeModelRequest, ModelResponse, ToolCall, ToolReturn, ValidateOutput} {
 			for _, onBusy := range []execution.OnBusy{execution.BusyInterrupt, execution.BusyRollback} {
 				w := newWorld(t, definition, kit, nil)
@@ -189,6 +199,11 @@ func TestCaseE2_AnInterruptedBatchIsAnsweredInTheHistory(t *testing.T) {
 				if onBusy == execution.BusyRollback {
 					require.Len(t, w.history(), 5)
 				}
+				want := []string{"Oslo, please", "stop"}
+				if onBusy == execution.BusyRollback {
+					want = want[1:]
+				}
+				require.Equal(t, want, said, "%s %s: what the model is told", node, onBusy)
 				if onBusy == execution.BusyRollback || node != ModelResponse && node != ToolCall && node != ToolReturn {
 					continue
 				}
