@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/executor"
+	"github.com/pawl-run/pawl/internal/heap"
 	"github.com/pawl-run/pawl/internal/onetrip"
 	"github.com/pawl-run/pawl/journal/redisjournal"
 	"github.com/pawl-run/pawl/link"
@@ -36,6 +37,7 @@ type pawlLoad struct {
 	runner   *executor.Durable
 	server   *queue.Server
 	busy     *busyWatch
+	heap     func() // lets the heap be as small as it likes again
 
 	ends    chan execution.ID // of executions; the oldest are lost when nobody reads
 	all     sync.WaitGroup    // the watch, the feeders
@@ -62,7 +64,7 @@ func prepare(spec Spec) (*pawlLoad, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &pawlLoad{spec: spec, rdb: rdb, meter: m, ends: make(chan execution.ID, 4096), endWork: func() {}}
+	l := &pawlLoad{spec: spec, rdb: rdb, meter: m, ends: make(chan execution.ID, 4096), endWork: func() {}, heap: func() {}}
 	if spec.Handoffs {
 		l.handoffs = &handoffs{}
 	}
@@ -79,7 +81,10 @@ func prepare(spec Spec) (*pawlLoad, error) {
 }
 
 // leave ends what prepare began.
-func (l *pawlLoad) leave() error { return errors.Join(l.store.Close(), l.rdb.Close()) }
+func (l *pawlLoad) leave() error {
+	l.heap()
+	return errors.Join(l.store.Close(), l.rdb.Close())
+}
 
 // build wires what internal/app wires for a worker and an API, but for the server of the queue.
 func (l *pawlLoad) build() error {
@@ -122,8 +127,9 @@ func (l *pawlLoad) build() error {
 	return nil
 }
 
-// serve makes the server of the queue.
+// serve makes the server of the queue, in a process whose heap is that of a worker.
 func (l *pawlLoad) serve() (err error) {
+	l.heap = heap.Floor()
 	l.server, err = queue.NewServer(l.rdb, timedRunner{l.runner, l.handoffs}, queue.ServerConfig{
 		Concurrency: l.spec.Concurrency, DrainTimeout: drainTime, Waker: &l.waker, Logger: quiet(),
 	})

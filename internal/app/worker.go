@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/heap"
 	"github.com/pawl-run/pawl/internal/onetrip"
 	"github.com/pawl-run/pawl/internal/telemetry"
 	"github.com/pawl-run/pawl/internal/version"
@@ -33,6 +34,7 @@ const (
 
 // RunWorker runs steps until ctx ends, and then drains.
 func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
+	defer heap.Floor()()
 	deps = deps.withDefaults()
 	b, err := newBase(ctx, redisConfig{
 		url: cfg.RedisURL.Reveal(), strict: cfg.Strict, concurrency: cfg.Concurrency, program: "worker",
