@@ -18,36 +18,43 @@ func (l *session) Follow(
 	if err != nil {
 		return nil, err
 	}
-	first := row.LastSequence // a hub begins where the log ends, or with what its first stream wants of it
-	if after <= first && first-after <= readPage {
-		first = after
+	f := &follower{service: l.service, id: id, ctx: ctx, after: after, queue: newQueue()}
+	last := row.LastSequence
+	if !row.State.Terminal() {
+		first := last // a hub begins where the log ends, or with what its first stream wants of it
+		if after <= last && last-after <= readPage {
+			first = after
+		}
+		if f.hub, err = l.service.hubs.enter(ctx, id, first); err != nil {
+			return nil, err
+		}
+		last, _ = f.hub.stands()
 	}
-	h, err := l.service.hubs.enter(ctx, id, first)
-	if err != nil {
-		return nil, err
-	}
-	f := &follower{hub: h, ctx: ctx, after: after, queue: newQueue()}
-	if last, _ := h.stands(); after > last { // the log may have grown, or never have been that long
+	if after > last { // the log may have grown, or never have been that long
 		if err := f.read(ctx); err != nil {
-			h.leave(f)
+			_ = f.Close() // the read's error is the one that matters
 			return nil, err
 		}
 	}
-	f.joined = h.join(f) // at once if it can: it misses no frame
+	f.last = last
+	f.join() // at once if it can: it misses no frame
 	return f, nil
 }
 
 // follower is one stream of an execution. Behind the others it reads the log by itself, as fast as its reader takes it; then
-// it joins them, and is handed what comes.
+// it joins them, and is handed what comes. Of an execution that has ended it reads the rest.
 type follower struct {
-	hub   *hub
-	ctx   context.Context // of the stream
-	queue *queue
+	service *Service
+	id      execution.ID
+	hub     *hub            // nil: the execution has ended
+	ctx     context.Context // of the stream
+	queue   *queue
 
 	// The last sequence in queue. Owned by the goroutine that calls Next, and by the hub once joined.
 	after  execution.Sequence
-	joined bool // owned by the goroutine that calls Next
-	closed bool // the same
+	last   execution.Sequence // where the log of an execution ends that has ended
+	joined bool               // owned by the goroutine that calls Next
+	closed bool               // the same
 }
 
 // Next implements execution.Stream.
@@ -57,12 +64,11 @@ func (f *follower) Next(ctx context.Context) (execution.StreamItem, error) {
 		if ok || err != nil {
 			return item, err
 		}
-		if !f.joined {
-			if f.joined = f.hub.join(f); !f.joined {
-				err = f.read(ctx)
-			}
-		} else {
+		switch {
+		case f.joined:
 			err = f.queue.wait(ctx, f.ctx)
+		case !f.join():
+			err = f.read(ctx)
 		}
 		if err != nil {
 			return execution.StreamItem{}, err
@@ -70,18 +76,30 @@ func (f *follower) Next(ctx context.Context) (execution.StreamItem, error) {
 	}
 }
 
+// join makes the stream one that reads nothing by itself any more, if it has read enough.
+func (f *follower) join() bool {
+	switch {
+	case f.hub != nil:
+		f.joined = f.hub.join(f)
+	case f.after >= f.last:
+		f.joined = true
+		f.finish()
+	}
+	return f.joined
+}
+
 // read takes the next page for this stream alone.
 func (f *follower) read(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	page, err := f.hub.hubs.service.page(ctx, f.hub.id, f.after, readPage)
+	page, err := f.service.page(ctx, f.id, f.after, readPage)
 	if err != nil {
 		return err
 	}
 	items, err := measured(page.Events)
 	if err != nil {
-		return f.hub.hubs.service.problem(ctx, "events "+string(f.hub.id), err)
+		return f.service.problem(ctx, "events "+string(f.id), err)
 	}
 	f.queue.add(items)
 	if n := len(items); n > 0 {
@@ -105,7 +123,9 @@ func (f *follower) finish() { f.queue.end(io.EOF) }
 func (f *follower) Close() error {
 	if !f.closed {
 		f.closed = true
-		f.hub.leave(f)
+		if f.hub != nil {
+			f.hub.leave(f)
+		}
 	}
 	return nil
 }

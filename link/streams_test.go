@@ -126,6 +126,24 @@ func TestStreamsOnWhichNothingHappensCostNextToNothing(t *testing.T) {
 	require.Zero(t, c.commands(t)["evalsha"], "the lengths of the logs tell, asked for together")
 }
 
+func TestTheStreamOfWhatHasEndedSubscribesToNothing(t *testing.T) {
+	t.Parallel()
+	c := openCounted(t)
+	id := c.submit(t)
+	w := linktest.Claim(t, c.worker, id)
+	w.Warnings(150)
+	w.Complete("done")
+	for after, want := range map[execution.Sequence]int{0: 153, 100: 53, 152: 1, 153: 0} {
+		stream, err := c.link.Follow(t.Context(), id, after)
+		require.NoError(t, err)
+		n, err := toItsEnd(t.Context(), stream)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+		require.NoError(t, stream.Close())
+	}
+	require.Zero(t, c.commands(t)["subscribe"])
+}
+
 // A hint may be lost: what was written is found when the lengths are looked at.
 func TestAnEventWithoutAHintIsFound(t *testing.T) {
 	t.Parallel()
