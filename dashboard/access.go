@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/pawl-run/pawl/auth"
+	"github.com/pawl-run/pawl/execution"
+)
+
+// themeCookie keeps which colors somebody wants.
+const themeCookie = "pawl_theme"
+
+// loginForm is the body of the login page.
+type loginForm struct {
+	Possible bool
+	Next     string
+}
+
+// hasLogin reports whether there is something to log in with.
+func (p *Pages) hasLogin() bool { return p.cfg.Gate != nil && p.cfg.Gate.Sessions != nil }
+
+func (p *Pages) loginPage(w http.ResponseWriter, r *http.Request) error {
+	if !p.hasLogin() {
+		http.Redirect(w, r, root+"/", http.StatusSeeOther)
+		return nil
+	}
+	p.showLogin(w, r, http.StatusOK, nil)
+	return nil
+}
+
+func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request, status int, problem *problem) {
+	page := p.page(r, "Log in", "login")
+	page.Problem = problem
+	page.Body = loginForm{Possible: p.hasLogin(), Next: inside(r.FormValue("next"))}
+	p.show(w, r, status, "login", page)
+}
+
+// login takes a credential and gives a session.
+func (p *Pages) login(w http.ResponseWriter, r *http.Request) error {
+	if !p.hasLogin() {
+		return execution.NewAPIError(execution.Forbidden, "this installation has no keys: there is nothing to log in with")
+	}
+	cookie, _, err := p.cfg.Gate.Login(r, strings.TrimSpace(r.PostForm.Get("key")))
+	if err != nil {
+		problem := p.problemOf(r, err)
+		p.showLogin(w, r, problem.Status, problem)
+		return nil
+	}
+	http.SetCookie(w, cookie)
+	http.Redirect(w, r, inside(r.PostForm.Get("next")), http.StatusSeeOther)
+	return nil
+}
+
+// logout ends the session.
+func (p *Pages) logout(w http.ResponseWriter, r *http.Request) error {
+	if p.hasLogin() {
+		cookie, err := p.cfg.Gate.Sessions.End(r.Context(), r)
+		if err != nil {
+			return err
+		}
+		http.SetCookie(w, cookie)
+	}
+	http.Redirect(w, r, root+"/login", http.StatusSeeOther)
+	return nil
+}
+
+// theme keeps the colors that somebody wants, and goes back.
+func (p *Pages) theme(w http.ResponseWriter, r *http.Request) error {
+	want := r.PostForm.Get("theme")
+	if want != "light" && want != "dark" {
+		want = "auto"
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: themeCookie, Value: want, Path: root, MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+	})
+	http.Redirect(w, r, inside(r.PostForm.Get("next")), http.StatusSeeOther)
+	return nil
+}
+
+// Refuse answers a request that the guard does not let in: with the login, where that helps.
+func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p.secure(w)
+	switch {
+	case !errors.Is(err, execution.ErrUnauthenticated) || !p.hasLogin():
+		p.fail(w, r, err)
+	case auth.Unsafe(r):
+		http.Redirect(w, r, root+"/login", http.StatusSeeOther)
+	case r.Header.Get("Sec-Fetch-Site") == "cross-site" && !r.URL.Query().Has("again"):
+		p.again(w, r)
+	default:
+		http.Redirect(w, r, loginAt(r), http.StatusSeeOther)
+	}
+}
+
+// again is for whoever follows a link in an alert: the browser keeps the session's cookie to itself on the way from another
+// site, so the page asks for itself once more from here.
+func (p *Pages) again(w http.ResponseWriter, r *http.Request) {
+	to := *r.URL
+	query := to.Query()
+	query.Set("again", "1")
+	to.RawQuery = query.Encode()
+	page := p.page(r, "One moment", "")
+	page.Body = to.RequestURI()
+	p.show(w, r, http.StatusOK, "again", page)
+}
+
+// loginAt is the login that leads back to the page.
+func loginAt(r *http.Request) string {
+	to := *r.URL
+	query := to.Query()
+	query.Del("again")
+	to.RawQuery = query.Encode()
+	login := root + "/login"
+	if next := inside(to.RequestURI()); next != root+"/" {
+		login += "?" + values("next", next).Encode()
+	}
+	return login
+}
+
+// inside is a place among the pages; the overview for any other one.
+func inside(place string) string {
+	if place == root || !strings.HasPrefix(place, root+"/") || strings.ContainsAny(place, "\\\r\n") ||
+		strings.HasPrefix(place, root+"/login") || strings.Contains(place, "..") {
+		return root + "/"
+	}
+	return place
+}

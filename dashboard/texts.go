@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// functions are what the templates call.
+func functions(files assets) template.FuncMap {
+	return template.FuncMap{
+		"asset": func(name string) string { return files.paths[name] },
+		"age":   age, "at": at, "iso": iso, "ms": duration, "short": short, "words": words, "json": pretty, "micros": micros,
+		"cut": cut, "count": thousands, "states": execution.States, "at2": pair,
+		"ago": func(nowMs, ms int64) string { return age(nowMs - ms) },
+	}
+}
+
+// notes are what a page says after an action, by the word in its address.
+func notes() map[string]string {
+	return map[string]string{
+		"cancel":    "Cancel is requested: what runs is stopped, and nothing starts after it.",
+		"pause":     "Pause is requested: the execution is suspended when the node in flight has ended.",
+		"resume":    "The execution goes on.",
+		"release":   "The claim was taken from its holder; the step is runnable again.",
+		"delete":    "The execution was deleted.",
+		"answer":    "The answer was taken.",
+		"fork":      "This is the fork: it goes on from the checkpoint in a conversation of its own.",
+		"unchanged": "There was nothing to do: the execution is as it was.",
+	}
+}
+
+// age is a span of time for people: its two largest parts at most.
+func age(ms int64) string {
+	switch {
+	case ms < 1000:
+		return "0s"
+	case ms < 60_000:
+		return fmt.Sprintf("%ds", ms/1000)
+	case ms < 3_600_000:
+		return fmt.Sprintf("%dm %ds", ms/60_000, ms/1000%60)
+	case ms < 86_400_000:
+		return fmt.Sprintf("%dh %dm", ms/3_600_000, ms/60_000%60)
+	default:
+		return fmt.Sprintf("%dd %dh", ms/86_400_000, ms/3_600_000%24)
+	}
+}
+
+// duration is a span of time to the millisecond where that says something.
+func duration(ms int64) string {
+	switch {
+	case ms < 1000:
+		return strconv.FormatInt(ms, 10) + " ms"
+	case ms < 60_000:
+		return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
+	default:
+		return age(ms)
+	}
+}
+
+func at(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC") }
+
+func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// short is an id by its beginning and its end, which tell it from others.
+func short(id any) string {
+	text := fmt.Sprint(id)
+	if len(text) <= 18 {
+		return text
+	}
+	return text[:7] + "…" + text[len(text)-6:]
+}
+
+// words is an enum value for people.
+func words(value any) string { return strings.ReplaceAll(fmt.Sprint(value), "_", " ") }
+
+// pretty indents JSON; what is none stays as it is.
+func pretty(data []byte) string {
+	var out bytes.Buffer
+	if len(data) == 0 || json.Indent(&out, data, "", "  ") != nil {
+		return string(data)
+	}
+	return out.String()
+}
+
+func micros(n int64) string { return strconv.FormatFloat(float64(n)/1e6, 'f', 4, 64) }
+
+// maxShownText is how many characters of a text a page shows.
+const maxShownText = 4000
+
+// shownText is a text as far as a page shows it.
+type shownText struct {
+	Text string
+	Cut  bool
+	Size int // bytes of the whole
+}
+
+func cut(text string) shownText {
+	if utf8.RuneCountInString(text) <= maxShownText {
+		return shownText{Text: text, Size: len(text)}
+	}
+	return shownText{Text: string([]rune(text)[:maxShownText]) + "…", Cut: true, Size: len(text)}
+}
+
+func thousands(n any) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	return text
+}
+
+// pair hands two values to a template.
+func pair(a, b any) [2]any { return [2]any{a, b} }
