@@ -238,6 +238,26 @@ func TestWatchAllEndsWithWhatIsRefusedAtFirst(t *testing.T) {
 	}
 }
 
+func TestWatchAllIsLeftAlsoWhenItsContextEnded(t *testing.T) {
+	t.Parallel()
+	a, c := newBusyAPI(t)
+	ctx, stop := context.WithCancel(bounded(t))
+	go func() {
+		a.listening()
+		a.write("one", time.Now().Add(time.Second), &execution.ExecutionQueued{}, false)
+	}()
+	for _, err := range c.WatchAll(ctx, time.Time{}) {
+		require.NoError(t, err)
+		stop()
+		break
+	}
+	ctx, stop = context.WithCancel(bounded(t))
+	stop()
+	for _, err := range c.WatchAll(ctx, time.Now()) {
+		require.ErrorIs(t, err, context.Canceled)
+	}
+}
+
 func TestAStreamOfEverythingSaysHowItEnded(t *testing.T) {
 	t.Parallel()
 	one := "event: warning\ndata: {\"executionId\":\"exec_1\",\"sequence\":3,\"type\":\"warning\"}\n\n"

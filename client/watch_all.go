@@ -61,9 +61,11 @@ func (w *allWatcher) run(ctx context.Context) error {
 	for failures, catchUp := 0, w.startMs != 0; ; catchUp = true {
 		progress, err := w.once(ctx, catchUp)
 		switch {
+		case errors.Is(err, errLeft): // whatever has become of ctx
+			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, errLeft), !passing(err), w.startMs == 0:
+		case !passing(err), w.startMs == 0:
 			return err
 		case progress:
 			failures = 0
