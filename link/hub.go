@@ -16,6 +16,9 @@ const (
 	maxRecentBytes  = 64 << 10
 )
 
+// subscribeTimeout bounds how long a stream waits for the subscription that it needs.
+const subscribeTimeout = 10 * time.Second
+
 // hub follows one execution for all of its streams in this process: it reads what was written once, whenever a hint comes, and
 // hands it to each. Its subscription is in force, and it has read once, before the first stream sees it.
 type hub struct {
@@ -42,7 +45,9 @@ type hub struct {
 func (h *hub) run(ctx context.Context, first execution.Sequence) {
 	h.last = first
 	// Subscribe, then read: what is written after the read is announced.
-	subscription, err := h.hubs.service.cfg.Journal.Follow(ctx, h.id)
+	bounded, cancel := context.WithTimeout(ctx, subscribeTimeout)
+	subscription, err := h.hubs.service.cfg.Journal.Follow(bounded, h.id)
+	cancel()
 	if err != nil {
 		h.fail(h.hubs.service.problem(ctx, "follow "+string(h.id), err))
 		return

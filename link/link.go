@@ -33,7 +33,9 @@ type RuntimeLink interface {
 	// ErrInvalid; an after beyond the log is ErrConflict.
 	Events(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (execution.EventPage, error)
 	// Follow streams the events with a sequence above after, and frames, up to the terminal event. The stream lives
-	// until it is closed or ctx ends. An after beyond the log is ErrConflict.
+	// until it is closed or ctx ends. An after beyond the log is ErrConflict. A stream that is read too slowly ends with
+	// ErrOverloaded, and one may end with ErrUnavailable: follow again behind the last event. One that begins in mid-answer
+	// has the answer so far in its first frame (execution.Frame).
 	Follow(ctx context.Context, id execution.ID, after execution.Sequence) (execution.Stream, error)
 	// SubmitInput answers the open interaction. Repeating it with its operation id answers as before, whatever has
 	// become of the execution; other content under that id is ErrConflict. An interaction that is not open, or was

@@ -127,7 +127,9 @@ func (f *wideFollower) Close() error {
 // start subscribes, and hands signals to the lanes until ctx ends.
 func (r *wideRun) start(ctx context.Context) {
 	service := r.wide.service
-	subscription, err := service.cfg.Journal.FollowAll(ctx)
+	bounded, cancel := context.WithTimeout(ctx, subscribeTimeout)
+	subscription, err := service.cfg.Journal.FollowAll(bounded)
+	cancel()
 	if err != nil {
 		r.err = service.problem(ctx, "follow all", err)
 		r.over(r.err)
