@@ -96,6 +96,7 @@ func (h *holder) writeAll(ctx context.Context, chain []link) (kept bool, _ error
 	h.committed(ctx, &commit, committed, enqueued)
 	if committed.State.Terminal() {
 		h.durable.cfg.Observer.Ended(last.machine.definition.Name, committed.State)
+		h.spanOfAll(ctx, last.machine.definition.Name, committed.State)
 	}
 	if !committed.Kept {
 		return false, nil

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -64,6 +66,8 @@ type Config struct {
 	NodesPerTask int
 	// Hook is asked at every boundary. Default DirectExecutor.
 	Hook Executor
+	// Tracer makes the spans of nodes. nil: none are made.
+	Tracer trace.Tracer
 	// Observer is told what happens, for metrics. nil: nobody is.
 	Observer Observer
 	// Logger gets what operators may want to know. Default slog.Default().

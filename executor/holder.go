@@ -24,10 +24,11 @@ type holder struct {
 
 	// Of the goroutine that runs the nodes.
 	position position
-	chain    []link   // boundaries behind which the position is already and that are not written yet, oldest first
-	nodes    int      // that have begun
-	frames   *frames  // of the node
-	current  *history // the conversation's, as it stands; nil: not known
+	chain    []link       // boundaries behind which the position is already and that are not written yet, oldest first
+	nodes    int          // that have begun
+	frames   *frames      // of the node
+	current  *history     // the conversation's, as it stands; nil: not known
+	trace    TraceContext // of the execution, from its newest checkpoint
 
 	node context.Context         // of the node; set by run
 	end  context.CancelCauseFunc // ends the node with one of the causes, the first of which stays; set by run
@@ -91,7 +92,9 @@ func (h *holder) step(ctx, node context.Context) (kept bool, err error) {
 	m, err := h.prepare(node)
 	a := advance{state: RunState{Usage: h.position.usage}}
 	if err == nil {
-		a, err = h.work(node, m)
+		traced, end := h.span(node)
+		a, err = h.work(traced, m)
+		end(&a, err)
 		h.frames.close()
 	}
 	if errors.Is(context.Cause(node), ErrFenced) {

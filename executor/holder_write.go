@@ -16,6 +16,7 @@ import (
 // when the claim goes on with the next node.
 func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, _ error) {
 	checkpoint := h.named(NewCheckpoint(m.step+1, a.node, a.state)).WithStreamCursor(h.position.sequence)
+	checkpoint.Resume.TraceContext = h.trace
 	decision, err := consult(ctx, h.durable.cfg.Hook, checkpoint)
 	if err != nil {
 		return false, h.release(ctx, *retryOf(a.node, m.attempts, err, h.Jitter, nil), a.state.Usage)

@@ -76,7 +76,9 @@ func asStored(state *RunState) *RunState {
 // boundary is the checkpoint that the next node starts from.
 func (h *holder) boundary() (Checkpoint, error) {
 	if h.position.state == nil {
-		return DecodeCheckpoint(h.position.checkpoint)
+		checkpoint, err := DecodeCheckpoint(h.position.checkpoint)
+		h.trace = checkpoint.Resume.TraceContext
+		return checkpoint, err
 	}
 	return Checkpoint{Node: Node(h.position.node), State: *h.position.state}, nil
 }

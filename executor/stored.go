@@ -18,6 +18,7 @@ type storedCheckpoint struct {
 	Turn   *int                `json:"ct,omitempty"` // unless it is the state's
 	Stream *execution.Sequence `json:"c,omitempty"`  // the evidence's stream cursor
 	Resume *Evidence           `json:"e,omitempty"`  // unless it is the state's
+	Trace  *TraceContext       `json:"x,omitempty"`  // the evidence's trace
 	Meta   Metadata            `json:"cm,omitempty"`
 	storedState
 }
@@ -161,6 +162,8 @@ func (c Checkpoint) Encode() ([]byte, error) {
 	}
 	if !c.Resume.follows(NewEvidence(c.Node, c.State)) {
 		stored.Resume = &c.Resume
+	} else if !c.Resume.TraceContext.IsZero() {
+		stored.Trace = &c.Resume.TraceContext
 	}
 	data, err := json.Marshal(stored)
 	if err != nil {
@@ -169,14 +172,14 @@ func (c Checkpoint) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// follows reports whether the evidence says, but for the stream cursor, no more than the other one.
+// follows reports whether the evidence says, but for the stream cursor and the trace, no more than the other one.
 func (e Evidence) follows(other Evidence) bool {
 	mine, its := e.Cursor, other.Cursor
 	mine.StreamCursor, its.StreamCursor = nil, nil
 	return e.Node == other.Node && e.Status == other.Status && e.Turn == other.Turn && mine == its &&
 		e.Usage == other.Usage && e.ContextRevision == other.ContextRevision && e.EnvironmentRef == other.EnvironmentRef &&
 		e.PendingApprovalCount == other.PendingApprovalCount && e.DeferredToolCount == other.DeferredToolCount &&
-		e.TraceContext.IsZero() && e.Metadata == nil
+		e.Metadata == nil
 }
 
 // DecodeCheckpoint reads the stored form, also of the version before; the checkpoint it returns is of this one. It returns
@@ -209,6 +212,9 @@ func (s *storedCheckpoint) checkpoint(state RunState) (Checkpoint, error) {
 		c.Resume = *s.Resume
 	} else {
 		c.Resume = NewEvidence(c.Node, state)
+	}
+	if s.Trace != nil {
+		c.Resume.TraceContext = *s.Trace
 	}
 	c.Resume.Cursor.StreamCursor = s.Stream
 	if c.Node != c.Resume.Node || c.Turn != c.Resume.Turn || !c.Node.Valid() {

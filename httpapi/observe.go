@@ -29,6 +29,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			_ = control.SetReadDeadline(start.Add(s.cfg.BodyTimeout))
 		}
 		_ = control.SetWriteDeadline(start.Add(link.MaxWait + s.cfg.WriteTimeout))
+		defer s.trace(c)()
 		err := caught(next, c)
 		if err != nil {
 			c.Error(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/httpapi/openapi"
@@ -44,8 +45,12 @@ type Config struct {
 	Recheck time.Duration
 	// Monitoring is served at /monitoring and below, with the path unchanged. nil: not served.
 	Monitoring http.Handler
+	// Dashboard is served at /dashboard and below, with the path unchanged. nil: not served.
+	Dashboard Dashboard
 	// Metrics is served at /metrics, to callers who may look at what is nobody's alone. nil: not served.
 	Metrics http.Handler
+	// Tracer makes the spans of requests. nil: none are made; what a request belongs to is known all the same.
+	Tracer trace.Tracer
 	// Observer is told how requests went. nil: nobody is.
 	Observer Observer
 	// MaxBody bounds a request's body, in bytes. Default 1 MiB.
@@ -162,6 +167,10 @@ func (s *Server) routes() {
 	if s.cfg.Monitoring != nil {
 		e.Any(pathMonitoring, s.monitoring)
 		e.Any(pathMonitoring+"/*", s.monitoring)
+	}
+	if s.cfg.Dashboard != nil {
+		e.Any(pathDashboard, s.pages)
+		e.Any(pathDashboard+"/*", s.pages)
 	}
 }
 

@@ -124,6 +124,9 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 		return execution.Created{}, s.problem(ctx, "create", err)
 	}
 	faultpoint.Hit("before_commit:run_start")
+	if row.Checkpoint, err = s.cfg.Trace(ctx, row.Checkpoint); err != nil {
+		return execution.Created{}, s.problem(ctx, "create", err)
+	}
 	reservation, err := s.cfg.Journal.Reserve(ctx, row)
 	if errors.Is(err, journal.ErrLimit) {
 		err = s.lineFull(sub.request.OnBusy).In("conversationId").Because(err)

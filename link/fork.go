@@ -123,6 +123,9 @@ func (s *Service) fork(ctx context.Context, source *journal.Execution, asked for
 		return execution.Created{}, err
 	}
 	row, err := s.prepareFork(ctx, source, asked)
+	if err == nil {
+		row.Checkpoint, err = s.cfg.Trace(ctx, row.Checkpoint)
+	}
 	if err != nil {
 		return execution.Created{}, s.problem(ctx, "fork "+string(source.ID), err)
 	}

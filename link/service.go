@@ -61,6 +61,8 @@ type Config struct {
 	// it adds, and how much it takes of the other one's history, whose checkpoints 0 and at the fork it gets. says: the
 	// request's input is the fork's own. Required; the step machine knows how.
 	Forking func(definition *agent.Definition, request execution.CreateRequest, first, at []byte, says bool) (journal.NewExecution, error)
+	// Trace puts the trace of ctx into checkpoint 0. nil: executions belong to no trace.
+	Trace func(ctx context.Context, checkpoint []byte) ([]byte, error)
 	// Queues looks at where tasks stand. nil: nothing is known of that.
 	Queues Queues
 	// MaxOpen bounds the executions that have not ended; above it Create is ErrOverloaded. 0: no bound.
@@ -92,6 +94,9 @@ func (c Config) withDefaults() (Config, error) {
 		if r.missing {
 			return c, fmt.Errorf("link: %s is required", r.name)
 		}
+	}
+	if c.Trace == nil {
+		c.Trace = func(_ context.Context, checkpoint []byte) ([]byte, error) { return checkpoint, nil }
 	}
 	if c.MaxOpen < 0 {
 		return c, fmt.Errorf("link: MaxOpen must not be negative, is %d", c.MaxOpen)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/auth"
 	"github.com/pawl-run/pawl/dashboard"
@@ -42,7 +44,12 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 	}
 	metrics := deps.measures("api")
 	metrics.Installation(installation(b, deps.Logger))
-	server, err := newServer(b, catalog, access.gate, metrics, cfg, deps)
+	tracing, err := deps.tracing(ctx, "api")
+	if err != nil {
+		return err
+	}
+	defer tracing.Close(ctx, deps.Logger)
+	server, err := newServer(b, catalog, access.gate, metrics, tracing.Tracer(), cfg, deps)
 	if err != nil {
 		return err
 	}
@@ -66,10 +73,10 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 
 func newServer(
 	b *base, catalog link.Catalog, gate *auth.Gate,
-	metrics *telemetry.Metrics, cfg config.API, deps Deps,
+	metrics *telemetry.Metrics, tracer trace.Tracer, cfg config.API, deps Deps,
 ) (*httpapi.Server, error) {
 	service, err := link.New(link.Config{
-		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Forking: executor.Forking,
+		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Forking: executor.Forking, Trace: executor.Traced,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Logger: deps.Logger,
 	})
 	if err != nil {
@@ -82,9 +89,13 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
+	pages, err := newPages(b, service, gate, deps)
+	if err != nil {
+		return nil, err
+	}
 	return httpapi.New(httpapi.Config{
-		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring,
-		Metrics: metrics.Handler(), Observer: metrics.Requests(),
+		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, Dashboard: pages,
+		Metrics: metrics.Handler(), Observer: metrics.Requests(), Tracer: tracer,
 		MaxBody: int64(cfg.MaxBody), Version: version.Read().Version, Logger: deps.Logger,
 		Ready: func(ctx context.Context) (httpapi.Readiness, error) {
 			readiness := httpapi.Readiness{Redis: b.facts, Durability: durability(b.facts)}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -47,4 +48,9 @@ func (d Deps) measures(program string) *telemetry.Metrics {
 		return d.Metrics
 	}
 	return telemetry.New(program, version.Read().Version)
+}
+
+// tracing makes the spans of the program.
+func (d Deps) tracing(ctx context.Context, program string) (*telemetry.Tracing, error) {
+	return telemetry.NewTracing(ctx, program, version.Read().Version)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/backend/local/client"
@@ -53,7 +55,12 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 		return err
 	}
 	defer servers.Close()
-	w, err := newWorker(b, tools, servers, cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
+	tracing, err := deps.tracing(ctx, "worker")
+	if err != nil {
+		return err
+	}
+	defer tracing.Close(ctx, deps.Logger)
+	w, err := newWorker(b, tools, servers, tracing.Tracer(), cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
 	if err != nil {
 		return err
 	}
@@ -102,7 +109,9 @@ type worker struct {
 	metrics *telemetry.Metrics
 }
 
-func newWorker(b *base, tools *httptool.Client, servers *mcptool.Servers, cfg config.Worker, deps Deps) (*worker, error) {
+func newWorker(
+	b *base, tools *httptool.Client, servers *mcptool.Servers, tracer trace.Tracer, cfg config.Worker, deps Deps,
+) (*worker, error) {
 	models, err := modelFactories()
 	if err != nil {
 		return nil, err
@@ -119,7 +128,7 @@ func newWorker(b *base, tools *httptool.Client, servers *mcptool.Servers, cfg co
 	}
 	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker")}
 	w.runner, err = executor.NewDurable(executor.Config{
-		Store: b.store, Builder: w.metrics.Calls(builder), Observer: w.metrics.Work(), Enqueuer: b.tasks,
+		Store: b.store, Builder: w.metrics.Calls(builder), Observer: w.metrics.Work(), Tracer: tracer, Enqueuer: b.tasks,
 		Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})

@@ -12,14 +12,14 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// calls measures model requests and tool calls.
+// calls measures and traces model requests and tool calls.
 type calls struct {
 	models, tools         *prometheus.HistogramVec
 	tokens, cost          *prometheus.CounterVec
 	modelNames, toolNames *bounded
 }
 
-// Calls measures the model requests and tool calls of whatever the builder builds.
+// Calls measures and traces the model requests and tool calls of whatever the builder builds.
 func (m *Metrics) Calls(builder local.Builder) local.Builder {
 	return &measuredBuilder{next: builder, calls: &calls{
 		models: m.seconds("pawl_model_request_seconds", "How long model requests took, by the code of their error (ok: none).",
@@ -61,9 +61,9 @@ func (b *measuredBuilder) Build(ctx context.Context, definition *agent.Definitio
 // measuredModel is the model that is asked after so many failures.
 type measuredModel struct {
 	local.Model
-	calls       *calls
-	agent, name string
-	prices      *agent.Prices
+	calls                 *calls
+	agent, name, provider string
+	prices                *agent.Prices
 }
 
 func (c *calls) model(definition *agent.Definition, failed int, model local.Model) local.Model {
@@ -73,7 +73,8 @@ func (c *calls) model(definition *agent.Definition, failed int, model local.Mode
 		name = declared.Provider
 	}
 	return &measuredModel{
-		Model: model, calls: c, agent: definition.Name, name: c.modelNames.value(name), prices: declared.Prices,
+		Model: model, calls: c, agent: definition.Name, name: c.modelNames.value(name),
+		provider: declared.Provider, prices: declared.Prices,
 	}
 }
 
@@ -82,8 +83,11 @@ func (m *measuredModel) Generate(
 	ctx context.Context, request local.ModelRequest, sink local.Sink,
 ) (local.ModelResponse, error) {
 	began := time.Now()
-	response, err := m.Model.Generate(ctx, request, sink)
-	m.calls.models.WithLabelValues(m.agent, m.name, code(ctx, err)).Observe(time.Since(began).Seconds())
+	traced, span := m.chat(ctx)
+	response, err := m.Model.Generate(traced, request, sink)
+	word := code(ctx, err)
+	answered(span, response, word, err)
+	m.calls.models.WithLabelValues(m.agent, m.name, word).Observe(time.Since(began).Seconds())
 	if response.Usage != nil {
 		m.spent(response.Usage)
 	}
@@ -139,12 +143,22 @@ type measuredTool struct {
 
 // Call implements local.Tool.
 func (t *measuredTool) Call(ctx context.Context, call local.Invocation, sink local.Sink) (local.Answer, error) {
-	began := time.Now()
-	answer, err := t.Tool.Call(ctx, call, sink)
-	t.calls.tools.WithLabelValues(t.agent, t.calls.toolNames.value(t.Spec().Name), outcome(ctx, answer, err)).
-		Observe(time.Since(began).Seconds())
+	began, name := time.Now(), t.calls.toolNames.value(t.Spec().Name)
+	traced, span := t.execute(ctx, name, call)
+	answer, err := t.Tool.Call(traced, call, sink)
+	word := outcome(ctx, answer, err)
+	if word != outcomeOK && word != outcomeQuestion {
+		failed(span, word)
+	}
+	span.End()
+	t.calls.tools.WithLabelValues(t.agent, name, word).Observe(time.Since(began).Seconds())
 	return answer, err
 }
+
+const (
+	outcomeOK       = "ok"
+	outcomeQuestion = "question"
+)
 
 // outcome is how a call came out: ok, error (a result that is one), question, or the kind of failure.
 func outcome(ctx context.Context, answer local.Answer, err error) string {
@@ -154,11 +168,11 @@ func outcome(ctx context.Context, answer local.Answer, err error) string {
 	case err != nil:
 		return string(local.KindOf(err))
 	case answer.Question != nil:
-		return "question"
+		return outcomeQuestion
 	case answer.Result != nil && answer.Result.IsError:
 		return "error"
 	default:
-		return "ok"
+		return outcomeOK
 	}
 }
 
