@@ -3,6 +3,7 @@ package journaltest
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,8 +129,14 @@ func sealedNot(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Len(t, messages, 3)
 
-	plain := b.reserve().claim()
-	plain.commit(goOn(), func(q *journal.Commit) { q.Node, q.Messages = "tool_call", [][]byte{[]byte("no JSON")} })
-	plain.cancel()
-	plain.hears("hello", "no JSON")
+	for _, text := range []string{
+		"no JSON", `[]`, `{"role":"assistant"}`, `{"role":"assistant","toolCalls":null}`, `{"role":"assistant","toolCalls":[7]}`,
+		`{"role":"assistant","toolCalls":[{"callId":7,"name":"x"}]}`, `{"role":"user","toolCalls":[{"callId":"c","name":"x"}]}`,
+		strings.Repeat("[", 2000) + strings.Repeat("]", 2000),
+	} {
+		plain := b.reserve().claim()
+		plain.commit(goOn(), func(q *journal.Commit) { q.Node, q.Messages = "tool_call", [][]byte{[]byte(text)} })
+		plain.cancel()
+		plain.hears("hello", text)
+	}
 }

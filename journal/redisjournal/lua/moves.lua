@@ -157,7 +157,8 @@ local function seal(x, heir)
   if not read or type(message) ~= 'table' or message.role ~= 'assistant' or type(message.toolCalls) ~= 'table' then return end
   local sealed = {}
   for i, call in ipairs(message.toolCalls) do
-    local id, name = tostring(call.callId), tostring(call.name)
+    local id, name = type(call) == 'table' and call.callId, type(call) == 'table' and call.name
+    if type(id) ~= 'string' or type(name) ~= 'string' then return end
     local receipt = redis.call('HGET', x.tools, id .. ':receipt')
     local result = receipt and string.match(receipt, '^{"v":%d+,"result":(.*)}$')
     local head = string.gsub(SEALED_HEAD, '"@CALL@"', function() return cjson.encode(id) end)
