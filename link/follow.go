@@ -18,27 +18,33 @@ func (l *session) Follow(
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{service: l.service, id: id, ctx: ctx, after: after, queue: newQueue()}
-	last := row.LastSequence
+	f := &follower{service: l.service, id: id, ctx: ctx, after: after, last: row.LastSequence, queue: newQueue()}
 	if !row.State.Terminal() {
-		first := last // a hub begins where the log ends, or with what its first stream wants of it
-		if after <= last && last-after <= readPage {
-			first = after
-		}
-		if f.hub, err = l.service.hubs.enter(ctx, id, first); err != nil {
+		if err := f.enter(); err != nil {
 			return nil, err
 		}
-		last, _ = f.hub.stands()
 	}
-	if after > last { // the log may have grown, or never have been that long
+	if after > f.last { // the log may have grown, or never have been that long
 		if err := f.read(ctx); err != nil {
 			_ = f.Close() // the read's error is the one that matters
 			return nil, err
 		}
 	}
-	f.last = last
 	f.join() // at once if it can: it misses no frame
 	return f, nil
+}
+
+// enter goes to the execution's hub. A new one begins where the log ends, or with what its first stream wants of it.
+func (f *follower) enter() (err error) {
+	first := f.last
+	if f.after <= first && first-f.after <= readPage {
+		first = f.after
+	}
+	if f.hub, err = f.service.hubs.enter(f.ctx, f.id, first); err != nil {
+		return err
+	}
+	f.last, _ = f.hub.stands()
+	return nil
 }
 
 // follower is one stream of an execution. Behind the others it reads the log by itself, as fast as its reader takes it; then
@@ -52,7 +58,7 @@ type follower struct {
 
 	// The last sequence in queue. Owned by the goroutine that calls Next, and by the hub once joined.
 	after  execution.Sequence
-	last   execution.Sequence // where the log of an execution ends that has ended
+	last   execution.Sequence // where the log ended when the stream was opened
 	joined bool               // owned by the goroutine that calls Next
 	closed bool               // the same
 }
