@@ -24,7 +24,7 @@ func TestBoundaryShowsEvidenceAndNothingOfTheState(t *testing.T) {
 	require.Equal(t, "model_response", seen.Node)
 	require.Equal(t, 2, seen.Turn)
 	require.Equal(t, state.Usage, seen.Usage)
-	require.False(t, seen.Forkable)
+	require.True(t, seen.Forkable)
 	require.NotContains(t, string(seen.Evidence), "secret")
 	require.NotContains(t, string(seen.Evidence), "model said")
 	var evidence Evidence
