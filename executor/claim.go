@@ -37,7 +37,8 @@ func (d *Durable) notClaimed(ctx context.Context, task execution.Task, try nonce
 	switch {
 	case errors.As(err, &refused):
 		d.enqueue(ctx, refused.Tasks)
-		d.cfg.Logger.DebugContext(ctx, "claim not granted", "task", task.ID(), "reason", refused.Reason)
+		d.cfg.Logger.DebugContext(ctx, "claim not granted", "execution", task.Execution, "step", task.Step,
+			"task", task.ID(), "reason", refused.Reason)
 		if refused.Reason == journal.ClaimAhead && d.aheads.again(task.ID()) {
 			return &execution.PutBack{After: between(5*time.Millisecond, 50*time.Millisecond), Err: err}
 		}
@@ -49,7 +50,8 @@ func (d *Durable) notClaimed(ctx context.Context, task execution.Task, try nonce
 		return nil
 	default: // the claim may have been granted: whoever asks again under this nonce gets it
 		d.nonces.keep(task.ID(), try)
-		d.cfg.Logger.WarnContext(ctx, "claim without an answer", "task", task.ID(), "error", err)
+		d.cfg.Logger.WarnContext(ctx, "claim without an answer", "execution", task.Execution, "step", task.Step,
+			"task", task.ID(), "error", err)
 		return &execution.PutBack{After: between(800*time.Millisecond, 1200*time.Millisecond), Err: err}
 	}
 }

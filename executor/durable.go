@@ -185,7 +185,7 @@ func (d *Durable) enqueue(ctx context.Context, tasks []execution.Task) {
 	if err := d.cfg.Enqueuer.Enqueue(ctx, tasks...); err != nil {
 		d.unplaced.Add(int64(len(tasks)))
 		d.cfg.Logger.WarnContext(ctx, "tasks not enqueued, left to the due index",
-			"execution", tasks[0].Execution, "tasks", len(tasks), "error", err)
+			"execution", tasks[0].Execution, "step", tasks[0].Step, "tasks", len(tasks), "error", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -119,8 +120,7 @@ func (h *holder) endAtDeadline() (undo func()) {
 func (h *holder) work(ctx context.Context, m *machine) (a advance, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			h.durable.cfg.Logger.ErrorContext(ctx, "a node panicked", "execution", m.id, "step", m.step, "node", m.node,
-				"panic", r, "stack", string(debug.Stack()))
+			h.log().ErrorContext(ctx, "a node panicked", "node", m.node, "panic", r, "stack", string(debug.Stack()))
 			a = m.retry(&local.Error{Kind: local.Transient, Code: "panic", Message: fmt.Sprint(r)})
 			err = nil
 		}
@@ -229,7 +229,7 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 	case errors.As(err, &failed):
 		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)
 	default:
-		h.durable.cfg.Logger.ErrorContext(ctx, "a node failed", "execution", h.claimed.Execution.ID, "error", err)
+		h.log().ErrorContext(ctx, "a node failed", "node", h.position.node, "error", err)
 		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)
 	}
 	return false, h.release(ctx, back, a.state.Usage)
@@ -237,6 +237,12 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 
 func (h *holder) superseded(ctx context.Context) {
 	h.durable.cfg.Observer.Fenced()
-	h.durable.cfg.Logger.InfoContext(ctx, "the claim was superseded, nothing was written",
-		"execution", h.claimed.Execution.ID, "step", h.position.step, "fence", h.claimed.Fence)
+	h.log().InfoContext(ctx, "the claim was superseded, nothing was written")
+}
+
+// log is the logger of what happens under the claim. Of the goroutine that runs the nodes.
+func (h *holder) log() *slog.Logger {
+	return h.durable.cfg.Logger.With(
+		"execution", h.claimed.Execution.ID, "step", h.position.step, "fence", h.claimed.Fence,
+	)
 }

@@ -143,7 +143,8 @@ func (h *holder) renewed(sent time.Time, renewed journal.Renewed, err error) {
 	default:
 		h.end(ErrFenced)
 		if !errors.Is(err, journal.ErrFenced) {
-			h.durable.cfg.Logger.ErrorContext(h.node, "renewal refused", "execution", h.claimed.Execution.ID, "error", err)
+			h.durable.cfg.Logger.ErrorContext(h.node, "renewal refused", "execution", h.claimed.Execution.ID,
+				"step", h.claimed.Execution.Step, "fence", h.claimed.Fence, "error", err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/telemetry"
 )
 
 // NewLogger makes the program's logger: text on a terminal, else JSON, unless the configuration says which.
@@ -21,9 +22,9 @@ func NewLogger(out io.Writer, cfg config.Log) *slog.Logger {
 		format = config.LogText
 	}
 	if format == config.LogText {
-		return slog.New(slog.NewTextHandler(out, options))
+		return slog.New(telemetry.Traced(slog.NewTextHandler(out, options)))
 	}
-	return slog.New(slog.NewJSONHandler(out, options))
+	return slog.New(telemetry.Traced(slog.NewJSONHandler(out, options)))
 }
 
 // AdoptRedisLog sends what the Redis client has to say of its connections to logger, at level debug: whoever uses a
