@@ -172,7 +172,7 @@ func TestWordsAreThoseOfTheGoTypes(t *testing.T) {
 	_, document := load(t)
 	words := constants(t)
 	at := func(path string) any {
-		var value any = document["components"].(map[string]any)["schemas"]
+		value := document["components"].(map[string]any)["schemas"]
 		for key := range strings.SplitSeq(path, ".") {
 			value = value.(map[string]any)[key]
 		}

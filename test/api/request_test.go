@@ -128,27 +128,26 @@ func (g *generator) parameter(r *generated, p map[string]any) {
 	if p["required"] != true && g.random.IntN(4) != 0 || p["in"] == "path" {
 		return
 	}
-	value := g.maker.value(p["schema"], 0.5)
+	value := g.value(p["schema"], 0.5)
 	if example, has := p["example"]; has && g.random.IntN(3) == 0 {
 		value = example
 	}
-	switch {
-	case name == "metadata":
+	switch name {
+	case "metadata":
 		r.query.Set("metadata.order", fmt.Sprint(g.random.IntN(10)))
-	case name == "Range":
+	case "Range":
 		r.header.Set(name, "bytes=0-9")
-	case name == "If-None-Match":
+	case "If-None-Match":
 		r.header.Set(name, g.world.etags[r.call.Path])
-	case name == "token":
-	case name == "version":
+	case "token":
+	case "version":
 		if r.query.Has("wait") {
 			r.query.Set(name, fmt.Sprint(g.random.IntN(3)))
 		}
-	case name == "wait":
+	case "wait":
 		r.query.Set(name, []string{"0s", "1ms", "20ms"}[g.random.IntN(3)])
-	case name == "after" || name == "Last-Event-ID" || name == "from":
-		value = g.random.IntN(2)
-		fallthrough
+	case "after", "Last-Event-ID", "from":
+		g.put(r, p, name, g.random.IntN(2))
 	default:
 		g.put(r, p, name, value)
 	}
@@ -179,7 +178,7 @@ func (g *generator) fill(r *generated, schema any) {
 	if !needed && g.random.IntN(2) == 0 {
 		return
 	}
-	object, _ := g.maker.value(schema, 0.25).(map[string]any)
+	object, _ := g.value(schema, 0.25).(map[string]any)
 	g.sensible(r, object)
 	g.write(r, object)
 }

@@ -113,7 +113,7 @@ func (g *generator) sensibleInput(r *generated, body map[string]any) {
 		input["decisions"] = g.decisions(open)
 	case execution.ClientToolResult:
 		input["type"], input["callId"] = "tool_result", string(open.Calls[0].CallID)
-		input["result"] = g.maker.value(map[string]any{}, 0)
+		input["result"] = g.value(map[string]any{}, 0)
 	default:
 		input["type"], input["text"] = "elicitation_response", "yes"
 		if g.random.IntN(4) == 0 {

@@ -31,6 +31,7 @@ func Handler(tb testing.TB, next http.Handler) http.Handler {
 // Handler is the handler, held against the document: what is wrong with an exchange fails the test. Pages of their own, such as
 // the monitoring, are passed over, and so is what a browser asks before it lets a page send a request.
 func (c *Checker) Handler(tb testing.TB, next http.Handler) http.Handler {
+	tb.Helper()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pass := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 		for _, page := range []string{"/monitoring", "/dashboard"} {
