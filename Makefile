@@ -18,7 +18,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/api test/peers test/streams test/deploy record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/api test/peers test/streams test/deploy test/browser record soak lint tools fmt docs cases bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,10 @@ test/peers: setup ## Talk to published MCP and model servers (npm, Node 20 or ne
 test/deploy: setup ## Run compose.yaml as plain processes; check the manifests, the units and the static binaries
 	cd test/deploy && go vet ./... && go test -timeout 10m $(TEST_FLAGS) ./...
 
+test/browser: setup ## Do in a real Chromium what a person on call does; leaves pictures of all pages in bin/screenshots
+	@scripts/setup-browser.sh
+	cd test/browser && go vet ./... && go test -timeout 10m $(TEST_FLAGS) ./...
+
 test/streams: setup ## 5,000 event streams on one API process, each cut off and resumed on another; takes about three minutes
 	SOAK=1 go test -v -count 1 -timeout 15m $(TEST_FLAGS) ./test/streams/
 
@@ -60,6 +64,7 @@ soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed 
 lint: tools ## Run the linters and check the format
 	$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
 	cd test/deploy && $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
+	cd test/browser && $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
 	@files="$$($(BIN)/gofumpt-$(GOFUMPT_VERSION) -l .)"; \
 	if [ -n "$$files" ]; then echo "gofumpt would change:"; echo "$$files"; exit 1; fi
 

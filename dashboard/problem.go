@@ -10,6 +10,9 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
+// statusClosed is for whoever went away before the answer.
+const statusClosed = 499
+
 // problem is an error as the API words it.
 type problem struct {
 	Status int
@@ -22,6 +25,9 @@ type problem struct {
 // problemOf is what is shown of an error. What went wrong inside is logged and stays here.
 func (p *Pages) problemOf(r *http.Request, err error) *problem {
 	var api *execution.APIError
+	if r.Context().Err() != nil { // nobody is there to be told, and nothing went wrong here
+		return &problem{Status: statusClosed, Code: execution.Unavailable, Detail: "the client went away"}
+	}
 	if !errors.As(err, &api) {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			api = execution.NewAPIError(execution.Unavailable, "the request was cut off")

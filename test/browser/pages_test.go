@@ -1,0 +1,80 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// TestEveryPageInBothThemesAtThreeWidths looks at every page: nothing is wider than the window, axe-core finds nothing
+// serious, nothing comes from elsewhere.
+func TestEveryPageInBothThemesAtThreeWidths(t *testing.T) {
+	w := newWorld(t)
+	asking := w.submit(t, "support", "Refund order 7, please.", execution.WaitingForInput)
+	human := w.submit(t, "asker", "Where shall the parcel go?", execution.WaitingForInput)
+	stuck := w.submit(t, "frugal", "Find order 8.", execution.Suspended)
+	done := w.finished(t)
+
+	b := open(t, w.api.URL)
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 1024, 1920} {
+			b.media(theme, width)
+			b.visit("/dashboard/login")
+			b.look("login", theme, width)
+		}
+	}
+	b.login(w.oncall)
+	one := func(view execution.View, tab string) string { return "/dashboard/executions/" + string(view.ID) + tab }
+	pages := []struct{ name, path string }{
+		{"overview", "/dashboard/"},
+		{"executions", "/dashboard/executions"},
+		{"executions-filtered", "/dashboard/executions?state=suspended&agent=frugal&metadata=order%3D7&since=1h"},
+		{"execution-approval", one(asking, "")},
+		{"execution-question", one(human, "")},
+		{"execution-suspended", one(stuck, "")},
+		{"execution-completed", one(done, "")},
+		{"messages", one(done, "/messages")},
+		{"tools", one(done, "/tools")},
+		{"checkpoints", one(done, "/checkpoints")},
+		{"conversation", "/dashboard/conversations/" + string(done.ConversationID)},
+		{"workers", "/dashboard/workers"},
+		{"agents", "/dashboard/agents"},
+	}
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 1024, 1920} {
+			b.media(theme, width)
+			for _, page := range pages {
+				b.visit(page.path)
+				b.look(page.name, theme, width)
+			}
+		}
+	}
+}
+
+// finished is an execution that was approved and has ended.
+func (w *world) finished(t *testing.T) execution.View {
+	t.Helper()
+	view := w.submit(t, "support", "Refund order 7, please.", execution.WaitingForInput)
+	call := view.Interaction.Calls[0]
+	w.call(t, "POST", "/v1/executions/"+string(view.ID)+"/input", execution.SubmitInput{
+		OperationID: "approve", Input: execution.Input{
+			Type: execution.ToolApproval, RequestID: view.Interaction.RequestID,
+			Decisions: []execution.Decision{{CallID: call.CallID, Decision: execution.Approve}},
+		},
+	})
+	return w.await(t, view.ID, execution.Completed)
+}
+
+func (b *browser) look(name, theme string, width int64) {
+	b.t.Helper()
+	full := fmt.Sprintf("%s-%s-%d", name, theme, width)
+	b.picture(full)
+	wide := eval[float64](b, `document.documentElement.scrollWidth`)
+	require.LessOrEqual(b.t, wide, float64(width), "%s scrolls sideways", full)
+	if width != 1920 { // there the page is that of 1024 with more room
+		b.accessible(full)
+	}
+}
