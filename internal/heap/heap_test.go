@@ -26,6 +26,7 @@ func TestASmallHeapIsCollectedSeldom(t *testing.T) {
 }
 
 func TestWhoHasDecidedIsNotOverruled(t *testing.T) {
+	t.Setenv("GOGC", "")
 	for _, name := range []string{"GOMEMLIMIT", "GOGC"} {
 		t.Setenv("GOMEMLIMIT", "")
 		t.Setenv("GOGC", "")
