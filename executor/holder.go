@@ -74,6 +74,7 @@ func (h *holder) run(ctx context.Context) error {
 	unlink := context.AfterFunc(ctx, func() { end(ErrDrained) }) // the queue takes its worker back
 	defer unlink()
 	defer h.endAtDeadline()()
+	defer func() { h.durable.cfg.Observer.Held(time.Since(h.at)) }()
 	for {
 		kept, err := h.step(context.WithoutCancel(ctx), node)
 		if !kept {

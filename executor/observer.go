@@ -11,6 +11,8 @@ import (
 type Observer interface {
 	// Claimed tells that a step was claimed; reclaimed, that an earlier claim of it had run out.
 	Claimed(reclaimed bool)
+	// Held tells how long a claim was held, from its grant to its end.
+	Held(took time.Duration)
 	// Ran tells how long a node has run, and whether it came to a boundary that is to be written.
 	Ran(node Node, reached bool, took time.Duration)
 	// Fenced tells that a claim was superseded: nothing of its node was written.
@@ -26,3 +28,4 @@ func (nobody) Claimed(bool)                  {}
 func (nobody) Ran(Node, bool, time.Duration) {}
 func (nobody) Fenced()                       {}
 func (nobody) Ended(string, execution.State) {}
+func (nobody) Held(time.Duration)            {}

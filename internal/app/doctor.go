@@ -62,7 +62,7 @@ func Examine(ctx context.Context, cfg config.Doctor, what Examination, report fu
 		diagnosis.Workers, err = examineQueues(ctx, tasks, report)
 	}
 	if err == nil && what.Bytes {
-		diagnosis.Bytes, err = inventory.Take(ctx, rdb, "pawl")
+		diagnosis.Bytes, err = inventory.Take(ctx, rdb, keyPrefix)
 	}
 	if err != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.RedisURL.Reveal()), err)

@@ -32,7 +32,9 @@ type Installation struct {
 	Executions Executions
 	Queues     Queues
 	Memory     func(ctx context.Context) (Memory, error)
-	Logger     *slog.Logger
+	// Kinds estimates what the keys of each kind weigh, in bytes.
+	Kinds  func(ctx context.Context) (map[string]float64, error)
+	Logger *slog.Logger
 }
 
 // installation reads Redis at each scrape: a bounded number of round trips, whatever is stored. What Redis does not say is
@@ -43,6 +45,7 @@ type installation struct {
 	tasks, latency       *prometheus.Desc
 	workers, slots, held *prometheus.Desc
 	memory, memoryMax    *prometheus.Desc
+	kinds                *prometheus.Desc
 	failed               prometheus.Counter
 }
 
@@ -66,6 +69,7 @@ func (m *Metrics) installation(cfg Installation) {
 		held:       desc("pawl_claims_held", "Executions that live workers hold."),
 		memory:     desc("pawl_redis_memory_bytes", "Memory that Redis uses; of a cluster, of all primaries."),
 		memoryMax:  desc("pawl_redis_memory_max_bytes", "Memory that Redis may use; 0: it has no bound."),
+		kinds:      desc("pawl_redis_key_bytes", "What the keys of each kind weigh, estimated from keys drawn at random.", "kind"),
 		failed:     m.counter("pawl_scrape_errors_total", "What a scrape asked Redis and was not told.").WithLabelValues(),
 	})
 }
@@ -73,7 +77,7 @@ func (m *Metrics) installation(cfg Installation) {
 // Describe implements prometheus.Collector.
 func (i *installation) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		i.executions, i.oldest, i.tasks, i.latency, i.workers, i.slots, i.held, i.memory, i.memoryMax,
+		i.executions, i.oldest, i.tasks, i.latency, i.workers, i.slots, i.held, i.memory, i.memoryMax, i.kinds,
 	} {
 		out <- desc
 	}
@@ -84,7 +88,7 @@ func (i *installation) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	for what, read := range map[string]func(context.Context, chan<- prometheus.Metric) error{
-		"executions": i.countExecutions, "queues": i.measureQueues, "workers": i.countWorkers, "memory": i.readMemory,
+		"executions": i.countExecutions, "queues": i.measureQueues, "workers": i.countWorkers, "memory": i.readMemory, "kinds": i.weighKinds,
 	} {
 		if err := read(ctx, out); err != nil {
 			i.failed.Inc()
@@ -169,5 +173,16 @@ func (i *installation) readMemory(ctx context.Context, out chan<- prometheus.Met
 	}
 	out <- value(i.memory, float64(memory.Used))
 	out <- value(i.memoryMax, float64(memory.Max))
+	return nil
+}
+
+func (i *installation) weighKinds(ctx context.Context, out chan<- prometheus.Metric) error {
+	kinds, err := i.cfg.Kinds(ctx)
+	if err != nil {
+		return err
+	}
+	for kind, bytes := range kinds {
+		out <- value(i.kinds, bytes, kind)
+	}
 	return nil
 }

@@ -34,6 +34,7 @@ func stored(t *testing.T) (*redisjournal.Store, *redis.Client, *Metrics) {
 	m.Installation(Installation{
 		Executions: store, Queues: tasks, Logger: slog.New(slog.DiscardHandler),
 		Memory: func(context.Context) (Memory, error) { return Memory{Used: 10, Max: 20}, nil },
+		Kinds:  func(context.Context) (map[string]float64, error) { return map[string]float64{"row": 7}, nil },
 	})
 	return store, rdb, m
 }
@@ -59,7 +60,7 @@ func TestInstallation_SaysWhatIsStored(t *testing.T) {
 	for _, line := range []string{
 		`pawl_executions{state="queued"} 3`, `pawl_executions{state="completed"} 0`,
 		`pawl_queue_tasks{queue="default-new",state="pending"} 0`, `pawl_queue_latency_seconds{queue="default"} 0`,
-		`pawl_redis_memory_bytes 10`, `pawl_redis_memory_max_bytes 20`, `pawl_claims_held 0`, `pawl_scrape_errors_total 0`,
+		`pawl_redis_memory_bytes 10`, `pawl_redis_key_bytes{kind="row"} 7`, `pawl_redis_memory_max_bytes 20`, `pawl_claims_held 0`, `pawl_scrape_errors_total 0`,
 	} {
 		require.Contains(t, page, line+"\n")
 	}
@@ -102,10 +103,11 @@ func TestInstallation_WhatRedisDoesNotSayIsLeftOut(t *testing.T) {
 	m.Installation(Installation{
 		Executions: silent{}, Queues: silent{}, Logger: slog.New(slog.DiscardHandler),
 		Memory: func(context.Context) (Memory, error) { return Memory{}, errSilent },
+		Kinds:  func(context.Context) (map[string]float64, error) { return nil, errSilent },
 	})
 	scrape(t, m)
 	page := scrape(t, m)
-	require.Regexp(t, `pawl_scrape_errors_total [48]\n`, page)
+	require.Regexp(t, `pawl_scrape_errors_total (5|10)\n`, page)
 	require.NotContains(t, page, "\npawl_executions")
 	require.Contains(t, page, "\npawl_build_info")
 }

@@ -15,6 +15,7 @@ type Work struct {
 	claims   *prometheus.CounterVec
 	reclaims prometheus.Counter
 	fenced   prometheus.Counter
+	held     prometheus.Observer
 	ended    *prometheus.CounterVec
 	node     *prometheus.HistogramVec
 }
@@ -27,6 +28,7 @@ func (m *Metrics) Work() *Work {
 		node: m.seconds("pawl_node_seconds", "How long nodes of the agent loop have run, by whether they came to a boundary.",
 			slow(), "node", "reached"),
 	}
+	w.held = m.seconds("pawl_claim_held_seconds", "How long claims were held, from their grant to their end.", slow()).WithLabelValues()
 	w.reclaims = m.counter("pawl_reclaims_total", "Of the claims, those of steps whose earlier claim had run out.").WithLabelValues()
 	w.fenced = m.counter("pawl_fenced_total", "Claims that were superseded: nothing of their nodes was written.").WithLabelValues()
 	return w
@@ -39,6 +41,9 @@ func (w *Work) Claimed(reclaimed bool) {
 		w.reclaims.Inc()
 	}
 }
+
+// Held implements executor.Observer.
+func (w *Work) Held(took time.Duration) { w.held.Observe(took.Seconds()) }
 
 // Ran implements executor.Observer.
 func (w *Work) Ran(node executor.Node, reached bool, took time.Duration) {
