@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/pawl-run/pawl/execution"
@@ -156,6 +157,9 @@ func (g *generator) parameter(r *generated, p map[string]any) {
 // put writes a value into the query or the headers.
 func (g *generator) put(r *generated, p map[string]any, name string, value any) {
 	text := fmt.Sprint(value)
+	if number, is := value.(float64); is {
+		text = strconv.FormatFloat(number, 'f', -1, 64)
+	}
 	if list, is := value.([]any); is {
 		words := make([]string, 0, len(list))
 		for _, word := range list {

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -154,7 +155,7 @@ func (g *generator) special(r *generated) {
 		}
 	case "listExecutions":
 		if query, ok := g.world.cursors.pick(g.random); ok && g.random.IntN(3) == 0 {
-			r.query = query
+			r.query = maps.Clone(query)
 		} else {
 			r.query.Del("cursor")
 		}
