@@ -21,13 +21,17 @@ func (noLoader) Load(string) (any, error) {
 }
 
 // CompileSchema makes a JSON Schema (draft 2020-12 unless $schema says otherwise) ready to validate values decoded with
-// json.Number. References may only point into the schema itself, and it may be nested 200 levels deep.
+// json.Number. References may only point into the schema itself, it may be nested 200 levels deep, and its numbers
+// must not be out of range.
 func CompileSchema(schema json.RawMessage) (*Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		return nil, fmt.Errorf("read JSON Schema: %w", err)
 	}
 	if err := shallow(document, 0); err != nil {
+		return nil, err
+	}
+	if err := plainNumbers(document); err != nil {
 		return nil, err
 	}
 	steps := &schemaSteps{most: maxSchemaSteps}

@@ -27,8 +27,11 @@ type Schema struct {
 }
 
 // Validate reports where value, decoded with json.Number, does not fit: as a *jsonschema.ValidationError, or as another
-// error when the schema asks for too much work to find out.
+// error when the schema asks for too much work to find out, or value holds a number out of range.
 func (s *Schema) Validate(value any) (err error) {
+	if err := plainNumbers(value); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.steps.left = s.steps.most
