@@ -25,6 +25,9 @@ type ServerConfig struct {
 	Prefix string
 	// Waker is shared with the Client of this process. Default: one of its own, and then only tokens wake.
 	Waker *Waker
+	// Waited is told of each task how long it has waited in its queue, from the moment it might run; it returns at once. Nil:
+	// nobody is.
+	Waited func(queue string, took time.Duration)
 	// Logger is slog.Default() by default.
 	Logger *slog.Logger
 }

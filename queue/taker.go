@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ type taker struct {
 	cluster  bool
 	patience time.Duration // between looks of its own
 	fresh    time.Duration // freshFor but in tests
+	waited   func(queue string, took time.Duration)
 
 	holding    []bool    // by index: the queue may hold tasks
 	surveyNext time.Time // when the other queues are asked along with a look; zero: all are asked now
@@ -61,6 +63,7 @@ func newTaker(rdb redis.UniversalClient, o *order, w *waiter, stats *counters, c
 	t := &taker{
 		rdb: rdb, script: redis.NewScript(takeSource), order: o, waiter: w, stats: stats, log: cfg.Logger,
 		tokens: newTokens(rdb, cfg.Prefix, cfg.Logger), patience: idleWait, fresh: freshFor,
+		waited:  cfg.Waited,
 		holding: make([]bool, len(o.queues)),
 	}
 	for i, q := range o.queues {
@@ -166,13 +169,22 @@ func (t *taker) fetch(ctx context.Context) (looked bool, err error) {
 
 func (t *taker) keep(queue int, found []any) {
 	t.kept = t.buffer[:0]
-	for i := 0; i+1 < len(found); i += 2 {
+	for i := 0; i+2 < len(found); i += 3 {
 		id, _ := found[i].(string)
 		task, _ := found[i+1].(string)
+		since, _ := found[i+2].(string)
+		t.waits(queue, since)
 		t.kept = append(t.kept, kept{queue: queue, id: id, task: task})
 	}
 	t.buffer = t.kept
 	t.waiter.hold(len(t.kept))
+}
+
+// waits tells how long a task of the queue has waited, by the clock of whoever enqueued it.
+func (t *taker) waits(queue int, since string) {
+	if nanos, err := strconv.ParseInt(since, 10, 64); err == nil && t.waited != nil {
+		t.waited(t.order.queues[queue].name, max(0, time.Since(time.Unix(0, nanos))))
+	}
 }
 
 // idle waits for a wake-up, or until it is time to look at all queues.

@@ -145,7 +145,7 @@ func newWorker(
 	slices.Sort(w.queues)
 	w.server, err = queue.NewServer(b.rdb, w.runner, queue.ServerConfig{
 		Queues: weights, NoSuspect: !suspect, Concurrency: cfg.Concurrency, DrainTimeout: leaveTimeout,
-		Waker: deps.Waker, Logger: deps.Logger,
+		Waker: deps.Waker, Waited: w.metrics.Waits(), Logger: deps.Logger,
 	})
 	if err != nil {
 		return nil, err

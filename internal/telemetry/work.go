@@ -85,3 +85,11 @@ func (m *Metrics) Slots(concurrency int, stats func() queue.Stats) {
 func (m *Metrics) Unplaced(count func() int64) {
 	m.total("pawl_tasks_unplaced_total", "Tasks that could not be enqueued and were left to the reaper.", nil, count)
 }
+
+// Waits registers how long tasks wait, and gives what is to be told of each.
+func (m *Metrics) Waits() func(queue string, took time.Duration) {
+	waits := m.seconds("pawl_task_wait_seconds",
+		"How long tasks have waited from the moment they might run until a worker took them: the hand-off between steps.",
+		quick(), "queue")
+	return func(queue string, took time.Duration) { waits.WithLabelValues(queue).Observe(took.Seconds()) }
+}
