@@ -9,7 +9,8 @@ type HistoryMessage struct {
 }
 
 // MessagePage is a page of an execution's history: what its model sees, oldest first, the messages of earlier executions
-// of its conversation included. NextFrom is where the following page begins.
+// of its conversation included. A tool call without an answer was asked for right before its execution was ended; what its
+// model is sent has one. NextFrom is where the following page begins.
 type MessagePage struct {
 	Messages []HistoryMessage `json:"messages"`
 	NextFrom int              `json:"nextFrom"`

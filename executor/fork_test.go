@@ -204,7 +204,7 @@ func TestCaseE2_AnInterruptedBatchIsAnsweredInTheHistory(t *testing.T) {
 					want = want[1:]
 				}
 				require.Equal(t, want, said, "%s %s: what the model is told", node, onBusy)
-				if onBusy == execution.BusyRollback || node != ModelResponse && node != ToolCall && node != ToolReturn {
+				if onBusy == execution.BusyRollback || node != ToolCall && node != ToolReturn {
 					continue
 				}
 				answered := 0

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/pawl-run/pawl/execution"
@@ -103,8 +102,9 @@ func (h *holder) grow(step execution.Step, messages [][]byte) {
 func decodeMessages(stored [][]byte) ([]execution.Message, error) {
 	messages := make([]execution.Message, len(stored))
 	for i, data := range stored {
-		if err := json.Unmarshal(data, &messages[i]); err != nil {
-			return nil, fmt.Errorf("%w: message %d: %w", ErrCheckpoint, i, err)
+		var err error
+		if messages[i], err = Message(data); err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
 	return messages, nil

@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"encoding/json"
-
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -25,37 +23,22 @@ type Fork struct {
 	ReadsHistory bool
 }
 
-// SealedText is the result of a tool call that was open when its execution ended.
-const SealedText = "The run was ended before this call returned. Whether the call had an effect is not known."
-
-// CarriesCalls reports whether the newest message of an execution that ends at the boundary may be one whose tool calls
-// have no results yet.
-func CarriesCalls(node string) bool {
-	return node == "model_response" || node == "tool_call" || node == "tool_return"
-}
-
-// Seal answers the open tool calls of a history, so that it stays one that a model can be sent: last is its newest message,
-// receipt gives a call's receipt, nil for none. A call with a receipt gets the result in that, {"v":…,"result":<the
-// execution.ToolResult>}, any other one an error. Nothing has to be answered when last asks for no tool.
-func Seal(id execution.ID, last []byte, receipt func(execution.CallID) []byte) [][]byte {
-	var asked execution.Message
-	if json.Unmarshal(last, &asked) != nil || asked.Role != execution.RoleAssistant {
-		return nil
+// Sealed is the message that a journal appends for a call of the batch that is open when its execution ends, so that its
+// history stays one that a model can be sent:
+//
+//	{"role":"tool","sealed":{"callId":"<call>","intent":<intent>,"receipt":<receipt>},"executionId":"<id>"}
+//
+// Intent and receipt are what the ledger holds of the call, JSON that is passed on as it is; what is empty is left out.
+// Ids are Pawl's own and need no escaping. What the message says is for its reader to make of it.
+func Sealed(id execution.ID, call execution.CallID, intent, receipt []byte) []byte {
+	message := append([]byte(`{"role":"tool","sealed":{"callId":"`), call...)
+	message = append(message, '"')
+	if len(intent) > 0 {
+		message = append(append(message, `,"intent":`...), intent...)
 	}
-	var sealed [][]byte
-	for _, call := range asked.ToolCalls {
-		result := execution.ErrorResult(call, execution.ToolExecution, SealedText)
-		var done struct {
-			Result *execution.ToolResult `json:"result"`
-		}
-		if json.Unmarshal(receipt(call.CallID), &done) == nil && done.Result != nil {
-			result = *done.Result
-		}
-		message, err := json.Marshal(execution.Message{Role: execution.RoleTool, ToolResult: &result, Execution: id})
-		if err != nil {
-			return nil // unreachable: it was just decoded
-		}
-		sealed = append(sealed, message)
+	if len(receipt) > 0 {
+		message = append(append(message, `,"receipt":`...), receipt...)
 	}
-	return sealed
+	message = append(append(message, `},"executionId":"`...), id...)
+	return append(message, `"}`...)
 }

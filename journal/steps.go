@@ -175,7 +175,8 @@ type Commit struct {
 	Checkpoint []byte
 	Messages   [][]byte
 	Plan       []Plan
-	// Batch names the calls whose ledger entries the next node needs, in order.
+	// Batch names the calls whose ledger entries the next node needs, in order. They are open: when the execution ends before
+	// a commit without them, each is answered in the history, see Sealed. Ids are Pawl's own, call_<turn>_<i>.
 	Batch  []execution.CallID
 	Events []execution.Payload // before those that Then implies
 	Usage  execution.Usage

@@ -2,7 +2,6 @@ package link
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -25,10 +24,11 @@ func (l *session) Messages(ctx context.Context, id execution.ID, from, limit int
 		return page, l.service.problem(ctx, "messages "+string(id), err)
 	}
 	for _, data := range stored {
-		message, err := shown(data)
+		message, err := l.service.cfg.Message(data)
 		if err != nil {
 			return page, l.service.problem(ctx, "messages "+string(id), err)
 		}
+		conceal(&message)
 		page.Messages = append(page.Messages, execution.HistoryMessage{Index: page.NextFrom, Message: message})
 		page.NextFrom++
 	}
@@ -36,16 +36,12 @@ func (l *session) Messages(ctx context.Context, id execution.ID, from, limit int
 	return page, nil
 }
 
-// shown is a stored message without what is between the adapter and its provider.
-func shown(data []byte) (message execution.Message, err error) {
-	if err := json.Unmarshal(data, &message); err != nil {
-		return message, err
-	}
+// conceal takes out what is between the adapter and its provider.
+func conceal(message *execution.Message) {
 	message.Provider = nil
 	for i := range message.ToolCalls {
 		message.ToolCalls[i].ProviderID = ""
 	}
-	return message, nil
 }
 
 // The first read of a page brings so many entries, and what is read at once grows while it is small: an entry may be a few

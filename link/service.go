@@ -57,6 +57,8 @@ type Config struct {
 	Opening func(*agent.Definition, execution.CreateRequest) (checkpoint []byte, node string, messages [][]byte, err error)
 	// Boundary gives what a client sees of a stored checkpoint. Required; the step machine knows how.
 	Boundary func([]byte) (execution.Checkpoint, error)
+	// Message decodes a stored message. Required; the step machine knows how.
+	Message func([]byte) (execution.Message, error)
 	// Forking gives what a fork is stored with but for its names: checkpoint 0, the name of its boundary, the messages that
 	// it adds, and how much it takes of the other one's history, whose checkpoints 0 and at the fork it gets. says: the
 	// request's input is the fork's own. Required; the step machine knows how.
@@ -88,6 +90,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"Enqueuer", c.Enqueuer == nil},
 		{"Opening", c.Opening == nil},
 		{"Boundary", c.Boundary == nil},
+		{"Message", c.Message == nil},
 		{"Forking", c.Forking == nil},
 	}
 	for _, r := range required {

@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func links(first execution.Step, n int) []journal.Commit {
 			Step: step, Node: fmt.Sprint("node_", step+1), Checkpoint: fmt.Append(nil, "checkpoint ", step+1),
 			Messages: [][]byte{fmt.Append(nil, "message ", step)}, Usage: execution.Usage{Requests: int64(step)},
 			Events: []execution.Payload{warning(fmt.Sprint("w", step))}, ReadsHistory: i%2 == 0, Then: goOn(), Keep: ttl,
-			Plan:  []journal.Plan{{CallID: theCall, Intent: fmt.Append(nil, "intent ", step)}},
+			Plan:  []journal.Plan{{CallID: theCall, Intent: fmt.Appendf(nil, `{"intent":%d}`, step)}},
 			Batch: []execution.CallID{theCall},
 		}
 	}
@@ -78,6 +79,9 @@ func (a *actor) remains() string {
 	require.NoError(t, err)
 	messages, err := store.Messages(ctx, a.id, 0, 1000)
 	require.NoError(t, err)
+	for i := range messages {
+		messages[i] = bytes.ReplaceAll(messages[i], []byte(a.id), []byte("its id"))
+	}
 	ledger, err := store.Ledger(ctx, a.id, []execution.CallID{theCall})
 	require.NoError(t, err)
 	entry := a.entry()
@@ -221,7 +225,9 @@ func chainSteered(t *testing.T, b *bench) {
 		}, a.types())
 		messages, err := b.Store.Messages(b.ctx(), a.id, 1, 10)
 		require.NoError(t, err)
-		require.Equal(t, [][]byte{[]byte("message 1"), []byte("message 3")}, messages)
+		require.Equal(t, [][]byte{
+			[]byte("message 1"), []byte("message 3"), []byte(a.answered(theCall, `,"intent":{"intent":3}`)),
+		}, messages, "and what the last one planned is answered")
 	}
 	a := b.planned()
 	require.True(t, a.pause().Pending)

@@ -247,12 +247,16 @@ func forkRefused(t *testing.T, b *bench) {
 }
 
 func forkSealed(t *testing.T, b *bench) {
-	a := b.asking("model_response", "call_0_0")
+	a := b.asking("model_response")
 	fork := b.reserve(func(n *journal.NewExecution) {
 		n.Fork, n.Messages, n.Node = &journal.Fork{From: execution.Origin{ExecutionID: a.id}, Length: 2}, nil, "model_response"
+	}).claim()
+	fork.commit(goOn(), func(q *journal.Commit) {
+		q.Node, q.Batch = "tool_call", []execution.CallID{"call_0_0"}
+		q.Plan = []journal.Plan{{CallID: "call_0_0", Intent: []byte(anIntent)}}
 	})
 	fork.cancel()
-	require.Len(t, fork.answers(2), 1)
+	require.Equal(t, []string{fork.answered("call_0_0", asIntent)}, fork.answers(2))
 	require.Equal(t, 3, fork.row().HistoryEnd)
 	messages, err := b.Store.Messages(b.ctx(), a.id, 0, 10)
 	require.NoError(t, err)

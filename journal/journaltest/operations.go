@@ -190,10 +190,6 @@ func (d *differential) boundary() (b journal.Boundary) {
 	for range d.below(3, "messages") {
 		b.Messages = append(b.Messages, fmt.Append(nil, "said", d.number()))
 	}
-	if d.rarely(4, "asks") {
-		b.Messages = append(b.Messages, fmt.Appendf(nil,
-			`{"role":"assistant","toolCalls":[{"callId":"call_0_0","name":"n%d"},{"callId":"call_0_1","name":"x"}]}`, d.number()))
-	}
 	for _, call := range calls() {
 		if d.rarely(3, "planned") {
 			b.Plan = append(b.Plan, journal.Plan{CallID: call, Intent: fmt.Append(nil, "i", d.number())})

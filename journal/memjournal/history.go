@@ -91,21 +91,17 @@ func (c *conversation) rollBack(r *row) {
 	c.from = len(c.messages)
 }
 
-// seal answers the open tool calls of a row that ends.
+// seal answers the calls of the batch that a row which ends is in.
 func (s *Store) seal(r *row) {
-	if !r.Active || !journal.CarriesCalls(r.Node) {
-		return
-	}
-	all := s.history(r)
-	if len(all) == 0 {
-		return
-	}
-	s.conversations[r.ConversationID].add(r, journal.Seal(r.ID, all[len(all)-1], func(call execution.CallID) []byte {
-		if entry := r.ledger[call]; entry != nil && entry.State == journal.Done {
-			return entry.Receipt
+	var sealed [][]byte
+	for _, call := range r.batch {
+		var intent, receipt []byte
+		if entry := r.ledger[call]; entry != nil {
+			intent, receipt = entry.Intent, entry.Receipt
 		}
-		return nil
-	}))
+		sealed = append(sealed, journal.Sealed(r.ID, call, intent, receipt))
+	}
+	s.conversations[r.ConversationID].add(r, sealed)
 }
 
 // baseOf is the history of a fork before anything is said in it, or false when the other one has none of that length.

@@ -42,14 +42,14 @@ func turnsAndParts(w *world) {
 	require.NoError(w.t, err)
 	held := w.claim(first.ID, "n1")
 	commit := next(held, journal.Then{Kind: journal.ThenContinue})
-	commit.Node = "model_response"
-	commit.Messages = [][]byte{[]byte(`{"role":"assistant","toolCalls":[{"callId":"call_0_0","name":"look"}]}`)}
+	commit.Node, commit.Batch = "tool_call", []execution.CallID{"call_0_0"}
+	commit.Plan = []journal.Plan{{CallID: "call_0_0", Intent: []byte(`{"name":"look"}`)}}
 	_, err = w.store.Commit(w.ctx(), commit)
 	require.NoError(w.t, err)
 	second, err := w.take(talk, execution.BusyInterrupt, "two")
 	require.NoError(w.t, err)
 	require.True(w.t, second.Active)
-	require.Contains(w.t, w.history(second.ID), `{"callId":"call_0_0","name":"look","content":"`+journal.SealedText)
+	require.Contains(w.t, w.history(second.ID), `"sealed":{"callId":"call_0_0","intent":{"name":"look"}}`)
 	third, err := w.take(talk, execution.BusyRollback, "three")
 	require.NoError(w.t, err)
 	require.True(w.t, strings.HasSuffix(w.history(third.ID), "} three"), w.history(third.ID))

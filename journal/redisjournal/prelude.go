@@ -14,18 +14,6 @@ const (
 	workersPlace = "@WORKERS@"
 )
 
-// The places, with their quotes, that a script fills in the result of a call which it seals.
-const (
-	callPlace = "@CALL@"
-	namePlace = "@NAME@"
-)
-
-// sealed is that result.
-func sealed() execution.ToolResult {
-	call := execution.ToolCall{CallID: callPlace, Name: namePlace}
-	return execution.ErrorResult(call, execution.ToolExecution, journal.SealedText)
-}
-
 // constant is a Lua local with which scripts begin.
 type constant struct{ name, literal string }
 
@@ -47,7 +35,6 @@ func prelude(cfg Config) ([]constant, error) {
 		{"ENOUGH_HISTORY", luaLiteral(journal.ClaimHistoryBytes)},
 		{"MAX_PARTS", luaLiteral(journal.MaxParts)},
 		{"MAX_INHERITED", luaLiteral(journal.MaxInherited)},
-		{"SEALED_HEAD", luaLiteral(e.blob(sealed()))},
 		{"NORMAL_QUEUE", luaLiteral(execution.Normal.Queue())},
 		{"TAIL", luaLiteral(tailAt + 1)},
 		{"TAG_END", luaLiteral(len(keys.partition(0)))},

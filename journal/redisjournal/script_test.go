@@ -112,9 +112,6 @@ func TestHeadersListTheRefusals(t *testing.T) {
 func TestScriptsUseNoPcallAndNoCjsonAndNoTime(t *testing.T) {
 	t.Parallel()
 	for name, body := range luaFiles(t) {
-		if name == "moves" {
-			body = withoutSeal(t, body)
-		}
 		for _, word := range []string{"pcall", "cjson", "cmsgpack", "bit.", "struct."} {
 			require.NotContains(t, body, word, name)
 		}
@@ -122,23 +119,6 @@ func TestScriptsUseNoPcallAndNoCjsonAndNoTime(t *testing.T) {
 			require.NotContains(t, body, "'TIME'", "%s takes the clock from tail()", name)
 		}
 	}
-}
-
-// withoutSeal leaves out the one function that reads a message. It takes two texts of each call from it, and gives nothing back
-// of what it decoded; the pcall stands around the decoding alone.
-func withoutSeal(t *testing.T, body string) string {
-	t.Helper()
-	before, behind, found := strings.Cut(body, "local function seal(")
-	require.True(t, found)
-	seal, behind, found := strings.Cut(behind, "\nend\n")
-	require.True(t, found)
-	require.Equal(t, 1, strings.Count(seal, "pcall"))
-	require.Contains(t, seal, "pcall(cjson.decode, newest or '')")
-	require.Equal(t, 1, strings.Count(seal, "cjson.decode"))
-	for _, encoded := range regexp.MustCompile(`cjson\.encode\(([^)]*)\)`).FindAllStringSubmatch(seal, -1) {
-		require.Contains(t, []string{"id", "name", "x.row.id"}, encoded[1], "texts alone")
-	}
-	return before + behind
 }
 
 // Most scripts write through save alone, so that nothing is written above a guard. The exceptions have no row to open, or are

@@ -3,6 +3,7 @@ package linktest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,6 +31,23 @@ func BoundaryOf(data []byte) (execution.Checkpoint, error) {
 		stored.Evidence = json.RawMessage(`{}`)
 	}
 	return execution.Checkpoint{Node: "model_response", Turn: stored.Turn, Evidence: stored.Evidence}, nil
+}
+
+// MessageOf reads the messages of the suite's executions. Of a call that was open at the end it tells the intent.
+func MessageOf(data []byte) (message execution.Message, err error) {
+	var sealed struct {
+		Sealed *struct {
+			CallID execution.CallID `json:"callId"`
+			Intent json.RawMessage  `json:"intent"`
+		} `json:"sealed"`
+	}
+	if err := errors.Join(json.Unmarshal(data, &message), json.Unmarshal(data, &sealed)); err != nil {
+		return message, err
+	}
+	if call := sealed.Sealed; call != nil {
+		message.ToolResult = &execution.ToolResult{CallID: call.CallID, Name: "lookup", Content: call.Intent}
+	}
+	return message, nil
 }
 
 // Say commits one step that adds messages to the history.
@@ -119,6 +137,29 @@ func messagesOfConversation(t *testing.T, h Harness) {
 	Claim(t, h.Store, second).Say(`{"role":"assistant","text":"two"}`)
 	require.Equal(t, []string{"hello", "one"}, texts(first), "not what came after its end")
 	require.Equal(t, []string{"hello", "one", "more", "two"}, texts(second))
+}
+
+// messagesOfOpenCalls: case E2, whoever reads a history sees the answers that its end gave.
+func messagesOfOpenCalls(t *testing.T, h Harness) {
+	id := submit(t, h.Local())
+	w := Claim(t, h.Store, id)
+	_, err := h.Store.Commit(bounded(t), journal.Commit{
+		Hold: journal.Hold{Execution: id, Fence: w.claim.Fence}, Step: w.claim.Execution.Step, Node: "tool_call",
+		Checkpoint: []byte(`{"v":1}`), Messages: [][]byte{[]byte(secretive)}, Then: journal.Then{Kind: journal.ThenContinue},
+		Plan:  []journal.Plan{{CallID: "call_0_0", Intent: []byte(`{"b":1}`)}},
+		Batch: []execution.CallID{"call_0_0"},
+	})
+	require.NoError(t, err)
+	_, err = h.Local().Cancel(bounded(t), id)
+	require.NoError(t, err)
+	page, err := h.Local().Messages(bounded(t), id, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, page.Messages, 3)
+	answer := page.Messages[2]
+	require.Equal(t, 2, answer.Index)
+	require.Equal(t, id, answer.Execution)
+	require.Equal(t, execution.RoleTool, answer.Role)
+	require.Equal(t, &execution.ToolResult{CallID: "call_0_0", Name: "lookup", Content: json.RawMessage(`{"b":1}`)}, answer.ToolResult)
 }
 
 func messagePagesByBytes(t *testing.T, h Harness) {

@@ -104,6 +104,7 @@ func Run(t *testing.T, open Open) {
 		{"a stored result is its tenant's, and a bad hash is refused", blobRefusals},
 		{"the history comes in pages, without what only a provider may see", messagePages},
 		{"the history of an execution ends with it, and begins with its conversation", messagesOfConversation},
+		{"case E2: the history of an execution that ended with open calls has their answers", messagesOfOpenCalls},
 		{"case G2: a page of the history ends by its bytes too", messagePagesByBytes},
 		{"checkpoints come in pages, with their evidence", checkpointPages},
 		{"a checkpoint of another release hides no other one", checkpointOfAnotherRelease},

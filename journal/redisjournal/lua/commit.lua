@@ -82,10 +82,12 @@ if not kept then let_go(x) end
 checkpoints[steps] = checkpoint
 later(x, 'RPUSH', x.checkpoints, unpack(checkpoints))
 history(x, messages)
+x.planned = {}
 for i = 1, #plans, 2 do
   local call = plans[i]
   local marks = redis.call('HMGET', x.tools, call .. ':started', call .. ':receipt')
   if not marks[2] then
+    x.planned[call] = plans[i + 1]
     later(x, 'HSET', x.tools, call .. ':intent', plans[i + 1])
     if marks[1] then later(x, 'HDEL', x.tools, call .. ':started') end
   end

@@ -204,7 +204,6 @@ local function history(x, messages, writer)
   x.tail.appended = appended
   local before = redis.call('LLEN', key) + (appended[key] or 0) + number(x.row.shift)
   appended[key] = (appended[key] or 0) + #messages
-  x.newest = messages[#messages]
   if x.row.historyStart == '' then put(x, 'historyStart', text(before)) end
   put(x, 'historyEnd', text(before + #messages))
   for i = 1, #messages, PAGE do later(writer or x, 'RPUSH', key, unpack(messages, i, math.min(i + PAGE - 1, #messages))) end

@@ -140,30 +140,17 @@ local function leave(x, heir)
   later(x, 'HDEL', key, 'active')
 end
 
--- CARRIERS are the boundaries behind which the newest message may ask for tools that have not answered.
-local CARRIERS = { model_response = true, tool_call = true, tool_return = true }
-
--- seal answers the open tool calls of a row that ends, so that its history stays one that a model can be sent: a call with
--- a receipt by what that holds, any other by an error. It is the one script that looks into messages; what it cannot read
--- stays open, and is closed whenever the history is sent. See journal.Seal.
+-- seal answers the calls of the batch that a row which ends is in, so that its history stays one that a model can be sent: a
+-- message each, of the call's id and what the ledger holds of it. A commit's plans are not in the ledger yet. See journal.Sealed.
 local function seal(x, heir)
-  if not CARRIERS[x.row.node] or x.row.active == '' then return end
-  local newest = x.newest or redis.call('LINDEX', conversation(x) .. ':messages', -1)
-  if not newest and x.row.shift ~= '' then
-    local list = parts(x, '')
-    newest = span(list, total(list) - 1, 1)[1]
-  end
-  local read, message = pcall(cjson.decode, newest or '')
-  if not read or type(message) ~= 'table' or message.role ~= 'assistant' or type(message.toolCalls) ~= 'table' then return end
-  local sealed = {}
-  for i, call in ipairs(message.toolCalls) do
-    local id, name = type(call) == 'table' and call.callId, type(call) == 'table' and call.name
-    if type(id) ~= 'string' or type(name) ~= 'string' then return end
-    local receipt = redis.call('HGET', x.tools, id .. ':receipt')
-    local result = receipt and string.match(receipt, '^{"v":%d+,"result":(.*)}$')
-    local head = string.gsub(SEALED_HEAD, '"@CALL@"', function() return cjson.encode(id) end)
-    head = string.gsub(head, '"@NAME@"', function() return cjson.encode(name) end)
-    sealed[i] = '{"role":"tool","toolResult":' .. (result or head) .. ',"executionId":' .. cjson.encode(x.row.id) .. '}'
+  local sealed, planned = {}, x.planned or {}
+  for call in string.gmatch(x.row.batch, '[^\n]+') do
+    local entry = redis.call('HMGET', x.tools, call .. ':intent', call .. ':receipt')
+    local intent, receipt = planned[call] or entry[1] or '', entry[2] or ''
+    sealed[#sealed + 1] = table.concat({
+      '{"role":"tool","sealed":{"callId":"', call, '"', intent ~= '' and ',"intent":' or '', intent,
+      receipt ~= '' and ',"receipt":' or '', receipt, '},"executionId":"', x.row.id, '"}',
+    })
   end
   history(x, sealed, heir and heir.row)
 end
