@@ -7,16 +7,18 @@ import (
 	"strings"
 )
 
-// outsideLink is a link of the page to another host: its fonts. Without them the browser takes its own.
-var outsideLink = regexp.MustCompile(`<link\b[^>]*\bhref="(?:https?:)?//[^"]*"[^>]*>`)
+// unwanted are links of the page to another host, its fonts, without which the browser takes its own; and to its manifest,
+// which browsers ask for without the session's cookie, in vain.
+var unwanted = regexp.MustCompile(`<link\b[^>]*(?:\bhref="(?:https?:)?//[^"]*"|\brel="manifest")[^>]*>`)
 
 // fixed corrects what asynqmon answers: the type of pictures, how long files may be kept (the names of those under
 // /static/ carry a hash of their content), and what the page would load from other hosts. It is used by one goroutine.
 type fixed struct {
 	http.ResponseWriter
-	path  string
-	begun bool
-	page  *bytes.Buffer // the page, held back until it is whole; nil for everything else
+	path   string
+	script string // goes to the end of the page
+	begun  bool
+	page   *bytes.Buffer // the page, held back until it is whole; nil for everything else
 }
 
 // WriteHeader begins the answer.
@@ -45,7 +47,9 @@ func (f *fixed) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 // finish sends the page.
 func (f *fixed) finish() {
 	if f.page != nil {
-		_, _ = f.ResponseWriter.Write(outsideLink.ReplaceAll(f.page.Bytes(), nil)) // a browser that has gone needs no page
+		page := unwanted.ReplaceAll(f.page.Bytes(), nil)
+		page = bytes.Replace(page, []byte("</body>"), []byte(f.script+"</body>"), 1)
+		_, _ = f.ResponseWriter.Write(page) // a browser that has gone needs no page
 	}
 }
 

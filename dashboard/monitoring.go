@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"path"
 	"strings"
@@ -26,7 +28,18 @@ type MonitoringConfig struct {
 	// MayChange reports whether the request's sender may change queues and tasks; the pages of whoever may not offer no
 	// change, and the attempt is 405. Changes are accepted from pages of the same origin alone. nil: nobody may.
 	MayChange func(*http.Request) bool
+	// Executions is where the page of an execution is; its id follows, as in "/dashboard/executions/". What is on a page then
+	// leads there. Empty: nothing does.
+	Executions string
 }
+
+// executionsScript adds to asynqmon's pages what leads from tasks to executions.
+//
+//go:embed monitoring/executions.js
+var executionsScript []byte
+
+// scriptPath is where the script is, below the handler's path.
+const scriptPath = "/pawl/executions.js"
 
 // Monitoring is asynqmon under Path. Register it for Path itself and for everything below:
 //
@@ -47,13 +60,24 @@ func Monitoring(cfg MonitoringConfig) (http.Handler, error) {
 	if cfg.MayChange == nil {
 		cfg.MayChange = func(*http.Request) bool { return false }
 	}
+	script := ""
+	if cfg.Executions != "" {
+		script = fmt.Sprintf(`<script type="module" src="%s%s" data-executions="%s"></script>`,
+			cfg.Path, scriptPath, html.EscapeString(cfg.Executions))
+	}
 	readOnly, whole := newMonitoring(cfg, true), newMonitoring(cfg, false)
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != cfg.Path && !strings.HasPrefix(r.URL.Path, cfg.Path+"/") {
 			http.NotFound(w, r)
 			return
 		}
-		answer := &fixed{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path)}
+		answer := &fixed{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path), script: script}
+		if script != "" && answer.path == scriptPath {
+			w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+			w.Header().Set("Cache-Control", "no-cache")
+			_, _ = w.Write(executionsScript) // a browser that has gone needs no script
+			return
+		}
 		if cfg.MayChange(r) {
 			whole.ServeHTTP(answer, r)
 		} else {

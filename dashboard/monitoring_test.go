@@ -173,3 +173,18 @@ func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {
 		require.True(t, strings.Contains(err.Error(), path))
 	}
 }
+
+func TestWhatIsOnThePageLeadsToItsExecutions(t *testing.T) {
+	t.Parallel()
+	h, err := dashboard.Monitoring(dashboard.MonitoringConfig{Redis: redistest.Shared(t).Client(t), Executions: "/dashboard/executions/"})
+	require.NoError(t, err)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	_, page := do(t, http.MethodGet, server.URL+"/monitoring/queues/default")
+	require.Contains(t, string(page), `src="/monitoring/pawl/executions.js" data-executions="/dashboard/executions/"></script></body>`)
+	resp, script := do(t, http.MethodGet, server.URL+"/monitoring/pawl/executions.js")
+	require.Contains(t, resp.Header.Get("Content-Type"), "javascript")
+	require.Contains(t, string(script), "exec_[0-9]{2}")
+	resp, _ = do(t, http.MethodGet, serve(t, redistest.Shared(t).Client(t), true)+"/monitoring/pawl/executions.js")
+	require.Contains(t, resp.Header.Get("Content-Type"), "text/html", "nothing leads anywhere where there is no such page")
+}

@@ -32,8 +32,11 @@ func (p *Pages) problemOf(r *http.Request, err error) *problem {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			api = execution.NewAPIError(execution.Unavailable, "the request was cut off")
 		} else {
-			api = execution.NewAPIError(execution.Internal, "the server failed; its log has more").Because(err)
+			api = execution.NewAPIError(execution.Internal, "")
 		}
+	}
+	if api.Code == execution.Internal {
+		api = execution.NewAPIError(execution.Internal, "the server failed; its log has more").Because(err)
 	}
 	shown := &problem{Status: api.Status, Code: api.Code, Detail: api.Detail, Field: api.Field}
 	if api.RetryAfter > 0 {

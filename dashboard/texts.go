@@ -18,7 +18,7 @@ func functions(files assets) template.FuncMap {
 	return template.FuncMap{
 		"asset": func(name string) string { return files.paths[name] },
 		"age":   age, "at": at, "iso": iso, "ms": duration, "short": short, "words": words, "json": pretty, "micros": micros,
-		"cut": cut, "count": thousands, "states": execution.States, "at2": pair,
+		"cut": cut, "count": thousands, "states": execution.States, "at2": pair, "rows": rowsOf,
 		"ago": func(nowMs, ms int64) string { return age(nowMs - ms) },
 	}
 }
@@ -119,3 +119,14 @@ func thousands(n any) string {
 
 // pair hands two values to a template.
 func pair(a, b any) [2]any { return [2]any{a, b} }
+
+// rowsPart is a table of executions.
+type rowsPart struct {
+	NowMs      int64
+	Executions []execution.View
+	Label      string
+}
+
+func rowsOf(nowMs int64, executions []execution.View, label string) rowsPart {
+	return rowsPart{nowMs, executions, label}
+}

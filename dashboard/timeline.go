@@ -10,11 +10,11 @@ import (
 // The measures of the picture, in its own units.
 const (
 	pictureWidth = 1000
-	laneHeight   = 26
-	barHeight    = 18
-	pictureLeft  = 76
+	laneHeight   = 30
+	barHeight    = 21
+	pictureLeft  = 64
 	maxToolLanes = 6
-	tickSpace    = 84
+	tickSpace    = 92
 )
 
 // timeline is the picture of a part of a log: what ran when. Time is drawn by the logarithm of each pause, so that a second
@@ -59,6 +59,7 @@ type mark struct {
 type tick struct {
 	X     float64
 	Label string
+	Last  bool // it stands at the right edge
 }
 
 // scale gives an instant its place.
@@ -250,7 +251,7 @@ func (d *drawing) picture(s scale) *timeline {
 		labels = append(labels, label)
 	}
 	for i, label := range labels {
-		t.Lanes = append(t.Lanes, lane{Y: 12 + i*laneHeight + 13, Label: label})
+		t.Lanes = append(t.Lanes, lane{Y: 12 + i*laneHeight + 19, Label: label})
 	}
 	for _, b := range d.states {
 		t.Bars = append(t.Bars, place(b, s, 0))
@@ -264,17 +265,18 @@ func (d *drawing) picture(s scale) *timeline {
 		t.Marks = append(t.Marks, m)
 	}
 	t.Ticks = ticks(s)
-	t.Summary = fmt.Sprintf("%d model requests and %d tool calls in %s", len(d.models), len(d.tools), duration(d.end-s.instants[0]))
+	t.Summary = fmt.Sprintf("%s and %s in %s",
+		many(len(d.models), "model request"), many(len(d.tools), "tool call"), duration(d.end-s.instants[0]))
 	return t
 }
 
 // letter is about how wide a letter of a label is.
-const letter = 6.4
+const letter = 7.6
 
 func place(b bar, s scale, row int) bar {
 	b.X, b.Y, b.H = s.x(b.start), 12+row*laneHeight+4, barHeight
 	b.W = math.Max(3, math.Round((s.x(b.end)-b.X-1)*10)/10)
-	b.TextX, b.TextY = b.X+5, b.Y+13
+	b.TextX, b.TextY = b.X+5, b.Y+15
 	took := duration(b.end - b.start)
 	if b.Open {
 		took += " so far"
@@ -300,7 +302,17 @@ func ticks(s scale) []tick {
 			continue
 		}
 		last = s.places[i]
-		all = append(all, tick{X: math.Round(last*10) / 10, Label: "+" + duration(at-s.instants[0])})
+		all = append(all, tick{
+			X: math.Round(last*10) / 10, Label: "+" + duration(at-s.instants[0]), Last: i > 0 && i == len(s.instants)-1,
+		})
 	}
 	return all
+}
+
+// many is a number of things.
+func many(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

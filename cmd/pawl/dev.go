@@ -73,7 +73,7 @@ func welcome(s streams, cfg config.Dev, started app.Started) {
 		environment = "PAWL_URL=" + started.URL + " "
 	}
 	environment += keyFor(cfg, started)
-	_, _ = fmt.Fprintf(s.out, "\nPawl is starting on %s: %s.\nOpen  %s/monitoring\nType  %s%s submit --watch %s \"Oslo, please\"\n\n",
+	_, _ = fmt.Fprintf(s.out, "\nPawl is starting on %s: %s.\nOpen  %s/dashboard/\nType  %s%s submit --watch %s \"Oslo, please\"\n\n",
 		started.URL, started.Redis, started.URL, environment, self(), agent) // a closed pipe does not stop it
 }
 

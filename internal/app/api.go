@@ -85,6 +85,7 @@ func newServer(
 	// Without keys everybody is an operator of executions, but the queues are only to be looked at.
 	monitoring, err := dashboard.Monitoring(dashboard.MonitoringConfig{
 		Redis: b.rdb, MayChange: func(r *http.Request) bool { return auth.From(r.Context()).Tends() },
+		Executions: "/dashboard/executions/",
 	})
 	if err != nil {
 		return nil, err

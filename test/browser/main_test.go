@@ -55,13 +55,24 @@ const agents = `agents:
 
 // world is an installation with something going on in it.
 type world struct {
+	stack  *harness.Stack
 	api    *harness.API
 	tools  *harness.ToolServer
 	tenant string // a key of tenant default, role operate
 	oncall string // a key of all tenants, role operate
 }
 
+// newWorld is an installation that works.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := idle(t)
+	w.stack.Worker()
+	w.stack.Reaper()
+	return w
+}
+
+// idle is an installation without a worker: what is submitted stays in its queue.
+func idle(t *testing.T) *world {
 	t.Helper()
 	w := &world{tools: harness.Tools(t)}
 	w.tools.Behave("/lookup", func(context.Context, harness.ToolCall) (int, string) {
@@ -71,9 +82,7 @@ func newWorld(t *testing.T) *world {
 	stack := harness.New(t, harness.Config{
 		Tag: "none", Agents: strings.ReplaceAll(agents, "$TOOLS", w.tools.URL), Env: map[string]string{"PAWL_AUTH": "keys"},
 	})
-	w.api = stack.API()
-	stack.Worker()
-	stack.Reaper()
+	w.stack, w.api = stack, stack.API()
 	keys, err := auth.NewKeys(stack.Redis, auth.KeysConfig{})
 	require.NoError(t, err)
 	key := func(tenant, subject string) string {

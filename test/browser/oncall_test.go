@@ -13,6 +13,7 @@ import (
 // stuck, sees why and lets it go on, approves a tool call with other arguments, cancels another execution, forks, and
 // watches the fork end, all without loading a page anew.
 func TestWhatAPersonOnCallDoes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stuck := w.submit(t, "frugal", "Find order 8.", execution.Suspended)
 	asking := w.submit(t, "support", "Refund order 7, please.", execution.WaitingForInput)

@@ -12,6 +12,7 @@ import (
 // TestEveryPageInBothThemesAtThreeWidths looks at every page: nothing is wider than the window, axe-core finds nothing
 // serious, nothing comes from elsewhere.
 func TestEveryPageInBothThemesAtThreeWidths(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	asking := w.submit(t, "support", "Refund order 7, please.", execution.WaitingForInput)
 	human := w.submit(t, "asker", "Where shall the parcel go?", execution.WaitingForInput)
