@@ -168,7 +168,8 @@ func TestLastEventIDIsNewerThanTheAddress(t *testing.T) {
 	view := a.submit()
 	linktest.Claim(t, store, view.ID).Complete("done")
 	got := a.do(get, creating+"/"+string(view.ID)+"/events?after=0", "", "Accept: text/event-stream", "Last-Event-ID: 2")
-	require.True(t, strings.HasPrefix(got.body, "id: 3\nevent: execution_completed\ndata: {"), got.body)
+	text := strings.TrimPrefix(got.body, ":\n\n") // a heartbeat, when the log was not read at once
+	require.True(t, strings.HasPrefix(text, "id: 3\nevent: execution_completed\ndata: {"), got.body)
 }
 
 func TestAcceptPicksTheForm(t *testing.T) {
