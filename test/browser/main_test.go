@@ -29,7 +29,7 @@ const agents = `agents:
           toolCalls:
             - {name: lookup, arguments: {order: 7}}
             - {name: refund, arguments: {order: 7, amount: 129}}
-        - {delay: 1500ms, text: "The order was looked up and the refund is on its way.", usage: {inputTokens: 812, outputTokens: 44}}
+        - {delay: 2500ms, text: "The order was looked up and the refund is on its way.", usage: {inputTokens: 812, outputTokens: 44}}
     instructions: You look after orders.
     tools:
       - {name: lookup, type: http, url: "$TOOLS/lookup", recovery: read_only}

@@ -88,10 +88,12 @@ func (b *browser) forkAndWatch(t *testing.T, w *world, from execution.View) {
 	b.click(`//input[@value="reject"]`)
 	b.press(`//section[@data-part="question"]//button[contains(@class,"main")]`)
 	eval[bool](b, `window.stays = true`)
-	b.awaitText("[data-answering]", "The order was looked up")
+	eval[bool](b, `new MutationObserver(() => { window.written = (window.written ?? "") + document.querySelector("[data-answer]").textContent })
+		.observe(document.querySelector("[data-answer]"), {childList: true, characterData: true, subtree: true}), true`)
 	b.awaitText(`[data-part="head"]`, "completed")
 	b.awaitText(`[data-part="log"]`, "execution completed")
 	b.stayed(t)
+	require.Contains(t, eval[string](b, `window.written ?? ""`), "The order was looked up", "the answer was shown while it was written")
 	fork := execution.ID(strings.TrimPrefix(eval[string](b, `location.pathname`), "/dashboard/executions/"))
 	require.Equal(t, from.ID, w.await(t, fork, execution.Completed).ForkedFrom.ExecutionID)
 }
