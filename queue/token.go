@@ -55,10 +55,10 @@ func newTokens(rdb redis.UniversalClient, prefix string, log *slog.Logger) *toke
 }
 
 // push adds n wake-ups to the pipeline, or sees to it that one follows soon. What it returns is to be called when the
-// pipeline was sent.
+// pipeline was sent: a wake-up that is owed must not come before the tasks it tells of, for whoever it woke would find nothing.
 func (t *tokens) push(ctx context.Context, pipe redis.Pipeliner, queue string, n int) (sent func()) {
-	if !t.now(queue) { //nolint:contextcheck // what is owed is sent after the call
-		return func() {}
+	if !t.now(queue) {
+		return func() { t.owe(queue) } //nolint:contextcheck // what is owed is sent after the call
 	}
 	lie := pushTokens(ctx, pipe, t.prefix, queue, n)
 	return func() { t.heard(queue, lie, n) }
@@ -78,27 +78,36 @@ func (t *tokens) heard(queue string, lie *redis.IntCmd, n int) {
 	}
 }
 
-// send sends a wake-up without holding up the caller.
+// send sends a wake-up about tasks that are written, without holding up the caller.
 func (t *tokens) send(queue string) {
 	if t.now(queue) {
 		time.AfterFunc(0, func() { t.flush(queue) })
+	} else {
+		t.owe(queue)
 	}
 }
 
-// now is false when a wake-up about the queue went out a moment ago; another one goes out a moment later.
+// now is false when a wake-up about the queue went out a moment ago, or is owed; another one is to be owed then.
 func (t *tokens) now(queue string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := time.Now()
-	if wait := t.next[queue].Sub(at); wait > 0 {
-		if !t.owed[queue] {
-			t.owed[queue] = true
-			time.AfterFunc(wait, func() { t.flush(queue) })
-		}
+	if t.owed[queue] || t.next[queue].After(at) {
 		return false
 	}
 	t.next[queue] = at.Add(tokenGap << t.lain[queue])
 	return true
+}
+
+// owe sends a wake-up when the gap is over. One that is owed already will do: it has not begun to be sent.
+func (t *tokens) owe(queue string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.owed[queue] {
+		return
+	}
+	t.owed[queue] = true
+	time.AfterFunc(time.Until(t.next[queue]), func() { t.flush(queue) })
 }
 
 // flush sends one wake-up. Failing is harmless: workers look for themselves.
