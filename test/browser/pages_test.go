@@ -29,26 +29,33 @@ func TestEveryPageInBothThemesAtThreeWidths(t *testing.T) {
 	}
 	b.login(w.oncall)
 	one := func(view execution.View, tab string) string { return "/dashboard/executions/" + string(view.ID) + tab }
-	pages := []struct{ name, path string }{
-		{"overview", "/dashboard/"},
-		{"executions", "/dashboard/executions"},
-		{"executions-filtered", "/dashboard/executions?state=suspended&agent=frugal&metadata=order%3D7&since=1h"},
-		{"execution-approval", one(asking, "")},
-		{"execution-question", one(human, "")},
-		{"execution-suspended", one(stuck, "")},
-		{"execution-completed", one(done, "")},
-		{"messages", one(done, "/messages")},
-		{"tools", one(done, "/tools")},
-		{"checkpoints", one(done, "/checkpoints")},
-		{"conversation", "/dashboard/conversations/" + string(done.ConversationID)},
-		{"workers", "/dashboard/workers"},
-		{"agents", "/dashboard/agents"},
+	const unfold = `document.querySelectorAll("details").forEach((d) => { d.open = true }); true`
+	pages := []struct{ name, path, prepare string }{
+		{"overview", "/dashboard/", ""},
+		{"executions", "/dashboard/executions", ""},
+		{"executions-filtered", "/dashboard/executions?state=suspended&agent=frugal&metadata=order%3D7&since=1h", ""},
+		{"execution-approval", one(asking, ""), ""},
+		{"execution-question", one(human, ""), ""},
+		{"execution-suspended", one(stuck, ""), ""},
+		{"execution-completed", one(done, ""), ""},
+		{"messages", one(done, "/messages"), ""},
+		{"tools", one(done, "/tools"), ""},
+		{"checkpoints", one(done, "/checkpoints"), ""},
+		{"conversation", "/dashboard/conversations/" + string(done.ConversationID), ""},
+		{"workers", "/dashboard/workers", ""},
+		{"agents", "/dashboard/agents", ""},
+		{"execution-approval-edit", one(asking, ""), `document.querySelector("input[value=edit]").click(); ` + unfold},
+		{"execution-suspended-open", one(stuck, ""), unfold},
+		{"checkpoints-open", one(done, "/checkpoints"), unfold},
 	}
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int64{360, 1024, 1920} {
 			b.media(theme, width)
 			for _, page := range pages {
 				b.visit(page.path)
+				if page.prepare != "" {
+					eval[bool](b, page.prepare)
+				}
 				b.look(page.name, theme, width)
 			}
 		}
