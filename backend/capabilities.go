@@ -11,7 +11,7 @@ type Cancellation string
 
 // The ways to interrupt a run.
 const (
-	CancelNone                Cancellation = "none"
+	CancelNone                Cancellation = wordNone
 	CancelCooperative         Cancellation = "cooperative_token"                  // its context ends
 	CancelRemoteAbort         Cancellation = "remote_abort"                       // the remote is told
 	CancelCooperativeAndAbort Cancellation = "cooperative_token_and_remote_abort" // both
@@ -32,7 +32,7 @@ type Continuation string
 
 // The ways to keep state across turns.
 const (
-	ContinuationNone      Continuation = "none"
+	ContinuationNone      Continuation = wordNone
 	ContinuationInProcess Continuation = "in_process_state"
 	ContinuationRemote    Continuation = "remote_state"
 )
@@ -42,7 +42,7 @@ type Waits string
 
 // The interruptions a backend may represent.
 const (
-	WaitsNone         Waits = "none"
+	WaitsNone         Waits = wordNone
 	WaitsInput        Waits = "input"
 	WaitsAuth         Waits = "auth"
 	WaitsInputAndAuth Waits = "input_and_auth"
@@ -109,7 +109,7 @@ func (c Capabilities) Validate() error {
 	if err := oneOf("cancellation", c.Cancellation, CancelNone, CancelCooperative, CancelRemoteAbort, CancelCooperativeAndAbort); err != nil {
 		return err
 	}
-	if err := oneOf("continuation", c.Continuation, ContinuationNone, ContinuationInProcess, ContinuationRemote); err != nil {
+	if err := oneOf(wordContinuation, c.Continuation, ContinuationNone, ContinuationInProcess, ContinuationRemote); err != nil {
 		return err
 	}
 	if err := oneOf("waits", c.Waits, WaitsNone, WaitsInput, WaitsAuth, WaitsInputAndAuth); err != nil {

@@ -8,10 +8,10 @@ const (
 	StatusCompleted    StatusKind = "completed"
 	StatusWaitingInput StatusKind = "waiting_input"
 	StatusWaitingAuth  StatusKind = "waiting_auth"
-	StatusSuspended    StatusKind = "suspended"
+	StatusSuspended    StatusKind = wordSuspended
 	StatusFailed       StatusKind = "failed"
-	StatusCanceled     StatusKind = "canceled"
-	StatusTimeout      StatusKind = "timeout"
+	StatusCanceled     StatusKind = wordCanceled
+	StatusTimeout      StatusKind = wordTimeout
 )
 
 // RunStatus is how a run of a backend ended. It is separate from the run's TerminationReason and may disagree with it.
@@ -55,12 +55,12 @@ func (s RunStatus) String() string {
 	switch s.Kind {
 	case StatusFailed:
 		if s.Message == nil {
-			return string(s.Kind) + ": "
+			return string(s.Kind) + textSeparator
 		}
-		return string(s.Kind) + ": " + *s.Message
+		return string(s.Kind) + textSeparator + *s.Message
 	case StatusWaitingInput, StatusWaitingAuth, StatusSuspended:
 		if s.Message != nil {
-			return string(s.Kind) + ": " + *s.Message
+			return string(s.Kind) + textSeparator + *s.Message
 		}
 	case StatusCompleted, StatusCanceled, StatusTimeout:
 	}
@@ -85,21 +85,21 @@ func (s RunStatus) DurableRunStatus(termination TerminationReason) DurableStatus
 func (s RunStatus) DurableStatusReason(termination TerminationReason) string {
 	switch s.Kind {
 	case StatusWaitingInput:
-		return "input_required"
+		return wordInputRequired
 	case StatusWaitingAuth:
-		return "auth_required"
+		return wordAuthRequired
 	case StatusSuspended:
-		return "suspended"
+		return wordSuspended
 	case StatusTimeout:
-		return "timeout"
+		return wordTimeout
 	case StatusCanceled:
-		return "canceled"
+		return wordCanceled
 	case StatusCompleted:
 		_, word := termination.Durable()
 		return word
 	case StatusFailed:
 	}
-	return "error"
+	return wordError
 }
 
 // ResultStatusLabel is the word in a run's result: for a completed run where it stands, else the kind of its status.

@@ -10,10 +10,10 @@ const (
 	NaturalEnd        TerminationKind = "natural_end"        // the model had nothing more to do
 	BehaviorRequested TerminationKind = "behavior_requested" // a behavior of the agent asked for it
 	Stopped           TerminationKind = "stopped"            // a stop condition; Detail is its code
-	TermCanceled      TerminationKind = "canceled"
-	Blocked           TerminationKind = "blocked"   // Detail says by what
-	TermSuspended     TerminationKind = "suspended" // it waits and is not over
-	TermError         TerminationKind = "error"     // Detail is the message
+	TermCanceled      TerminationKind = wordCanceled
+	Blocked           TerminationKind = "blocked"     // Detail says by what
+	TermSuspended     TerminationKind = wordSuspended // it waits and is not over
+	TermError         TerminationKind = wordError     // Detail is the message
 )
 
 // TerminationReason is why a run stopped. Detail is the code of a stop condition, what blocked the run, or the message of
@@ -43,11 +43,11 @@ func (t TerminationReason) Durable() (DurableStatus, string) {
 	case TermSuspended:
 		return DurableWaiting, ""
 	case NaturalEnd:
-		return DurableDone, "natural"
+		return DurableDone, wordNatural
 	case Stopped:
-		return DurableDone, "stopped:" + t.Detail
+		return DurableDone, stoppedPrefix + t.Detail
 	case Blocked:
-		return DurableDone, "blocked:" + t.Detail
+		return DurableDone, blockedPrefix + t.Detail
 	case BehaviorRequested, TermCanceled, TermError:
 		return DurableDone, string(t.Kind)
 	default:
@@ -58,15 +58,15 @@ func (t TerminationReason) Durable() (DurableStatus, string) {
 // TerminationFromDone is the reason whose word Durable gave. A word nobody gave is an error with that message.
 func TerminationFromDone(word string) TerminationReason {
 	switch word {
-	case "natural":
+	case wordNatural:
 		return TerminationReason{Kind: NaturalEnd}
 	case string(BehaviorRequested), string(TermCanceled):
 		return TerminationReason{Kind: TerminationKind(word)}
 	}
-	if code, ok := strings.CutPrefix(word, "stopped:"); ok {
+	if code, ok := strings.CutPrefix(word, stoppedPrefix); ok {
 		return TerminationReason{Kind: Stopped, Detail: code}
 	}
-	if reason, ok := strings.CutPrefix(word, "blocked:"); ok {
+	if reason, ok := strings.CutPrefix(word, blockedPrefix); ok {
 		return TerminationReason{Kind: Blocked, Detail: reason}
 	}
 	return TerminationReason{Kind: TermError, Detail: word}
