@@ -60,6 +60,14 @@ func TestEveryPageInBothThemesAtThreeWidths(t *testing.T) {
 			}
 		}
 	}
+	b.press(`//button[text()="Log out"]`)
+	b.login(w.tenant) // who is of a tenant may fork
+	for _, width := range []int64{360, 1024} {
+		b.media("light", width)
+		b.visit(one(done, "/checkpoints"))
+		b.click(`//details[@id="fork-1"]/summary`)
+		b.look("checkpoints-fork", "light", width)
+	}
 }
 
 // finished is an execution that was approved and has ended.
