@@ -128,15 +128,26 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 		return execution.Created{}, s.problem(ctx, "create", err)
 	}
 	reservation, err := s.cfg.Journal.Reserve(ctx, row)
-	if errors.Is(err, journal.ErrLimit) {
-		err = s.lineFull(sub.request.OnBusy).In("conversationId").Because(err)
-	}
 	if err != nil {
-		return execution.Created{}, s.problem(ctx, "create", err)
+		return execution.Created{}, s.problem(ctx, "create", s.refused(sub, err))
 	}
 	faultpoint.Hit("after_commit:run_start")
 	s.enqueue(ctx, reservation.Tasks)
 	return execution.Created{View: reservation.Execution.View(), Replayed: !reservation.Created}, nil
+}
+
+// refused names the conversation where that is why the journal takes no execution.
+func (s *Service) refused(sub submission, err error) error {
+	switch {
+	case errors.Is(err, journal.ErrLimit):
+		return s.lineFull(sub.request.OnBusy).In("conversationId").Because(err)
+	case errors.Is(err, journal.ErrConversationBusy), errors.Is(err, journal.ErrKeyReused), errors.Is(err, journal.ErrGone):
+		return err
+	case errors.Is(err, journal.ErrConflict): // it is another tenant's
+		return execution.NewAPIError(execution.Conflict, "the id is taken: choose another one").In("conversationId").Because(err)
+	default:
+		return err
+	}
 }
 
 // lineFull says why the conversation takes no more: everybody has to wait, or nothing will change.

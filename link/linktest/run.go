@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"a fork refuses what cannot be forked and writes nothing", forkRefusals},
 		{"who may submit forks what it sees, and owns the fork", forkRoles},
 		{"another tenant's execution is not found", hiddenFromTenants},
+		{"another tenant's conversation is refused by its id", foreignConversation},
 		{"a role bounds what a caller sees and steers", rolesBound},
 		{"a caller of all tenants sees and steers every execution and submits none", onCallSees},
 		{"cursors and places in a log belong to their caller", placesBelong},
