@@ -22,7 +22,7 @@ func (noLoader) Load(string) (any, error) {
 
 // CompileSchema makes a JSON Schema (draft 2020-12 unless $schema says otherwise) ready to validate values decoded with
 // json.Number. References may only point into the schema itself, it may be nested 200 levels deep, and its numbers
-// must not be out of range.
+// and patterns are bounded.
 func CompileSchema(schema json.RawMessage) (*Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -37,6 +37,8 @@ func CompileSchema(schema json.RawMessage) (*Schema, error) {
 	steps := &schemaSteps{most: maxSchemaSteps}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
+	engine := &patterns{left: maxPatternSize}
+	compiler.UseRegexpEngine(engine.compile)
 	steps.count(compiler)
 	if err := compiler.AddResource(schemaURL, document); err != nil {
 		return nil, fmt.Errorf("read JSON Schema: %w", err)
@@ -45,6 +47,7 @@ func CompileSchema(schema json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile JSON Schema: %w", err)
 	}
+	engine.compiled = true
 	return &Schema{compiled: compiled, steps: steps}, nil
 }
 
