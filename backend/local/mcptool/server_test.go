@@ -224,13 +224,18 @@ func (f *fake) http(t *testing.T, around func(http.Handler) http.Handler) string
 	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		close(f.release)
-		for session := range f.server.Sessions() {
-			_ = session.Close()
-		}
+		f.closeSessions()
 		server.CloseClientConnections()
 		server.Close()
+		f.closeSessions() // a request that was under way may have opened one
 	})
 	return server.URL
+}
+
+func (f *fake) closeSessions() {
+	for session := range f.server.Sessions() {
+		_ = session.Close()
+	}
 }
 
 func newServers(t *testing.T, cfg mcptool.Config) *mcptool.Servers {
