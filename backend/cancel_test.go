@@ -3,6 +3,8 @@ package backend_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,7 +79,8 @@ func TestContractB_AbortRequest(t *testing.T) {
 		close(canceled) // after a restart: the cancel is there before anything else
 		s.record = &backend.RunRecord{State: state(9)}
 		s.remote.root = func(context.Context, backend.RootRunRequest) (backend.RunResult, error) {
-			panic("a canceled run asks its remote for nothing")
+			s.note("backend")
+			return completed("hi"), nil
 		}
 		var request backend.AbortRequest
 		s.remote.abort = func(_ context.Context, got backend.AbortRequest) error {
@@ -88,6 +91,7 @@ func TestContractB_AbortRequest(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, uint64(9), request.State.Revision, "the latest that was kept: the handle is in it")
 		require.Nil(t, request.Parent)
+		require.NotContains(t, s.noted(), "backend", "a canceled run asks its remote for nothing")
 		require.NoError(t, backend.Base{}.Abort(t.Context(), request), "best effort")
 	})
 }
@@ -187,4 +191,68 @@ func TestNewLifecycleRefusesNegativeTimes(t *testing.T) {
 	t.Parallel()
 	_, err := backend.NewLifecycle(backend.LifecycleConfig{Grace: -1})
 	require.ErrorContains(t, err, "negative")
+}
+
+// lookedAt is a context that calls look whenever somebody asks whether it has ended.
+type lookedAt struct {
+	context.Context
+	look func() error
+}
+
+func (c lookedAt) Err() error { return c.look() }
+
+// A backend may see the end, and return an error because of it, before its leader sees it: by the time the error is judged
+// the end is there.
+func TestAnErrorBecauseOfTheEndIsNoFailure(t *testing.T) {
+	t.Parallel()
+	lead := func(look func(canceled chan struct{}) error) (*scene, backend.RootRunResult, error) {
+		s := newScene()
+		canceled, _ := aborting(s)
+		var returned atomic.Bool
+		s.remote.root = func(context.Context, backend.RootRunRequest) (backend.RunResult, error) {
+			returned.Store(true)
+			return backend.RunResult{}, backend.RemoteError("connection closed")
+		}
+		lifecycle, err := backend.NewLifecycle(s.cfg)
+		require.NoError(t, err)
+		result, err := lifecycle.Run(lookedAt{t.Context(), func() error {
+			if !returned.Load() {
+				return nil
+			}
+			return look(canceled)
+		}}, s.run)
+		return s, result, err
+	}
+	var once sync.Once
+	_, result, err := lead(func(canceled chan struct{}) error {
+		once.Do(func() { close(canceled) })
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, backend.CanceledStatus(), result.Status)
+
+	s, _, err := lead(func(chan struct{}) error { return context.Canceled })
+	require.Error(t, err)
+	require.NotContains(t, s.noted(), "keep")
+}
+
+func TestABackendIsSteeredAsItDeclares(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		capabilities backend.Capabilities
+		steered      bool
+	}{{backend.Full(), true}, {backend.RemoteStatelessText(), false}} {
+		s := newScene()
+		s.remote.capabilities, s.run.Canceled = c.capabilities, make(chan struct{})
+		s.run.Request.Control.Decisions = make(chan []backend.Decision)
+		var control backend.Control
+		s.remote.root = func(_ context.Context, request backend.RootRunRequest) (backend.RunResult, error) {
+			control = request.Control
+			return completed("hi"), nil
+		}
+		_, err := s.lead(t)
+		require.NoError(t, err)
+		require.Equal(t, c.steered, control.Canceled != nil)
+		require.Equal(t, c.steered, control.Decisions != nil)
+	}
 }

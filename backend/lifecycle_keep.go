@@ -21,10 +21,7 @@ func (r *rootRun) keep(ctx context.Context, end RootRunResult, messages []Messag
 		previous = nil
 	}
 	log := MaterializeMessages(messages, previous, identity, end.Steps, len(r.Request.Messages))
-	record, err := r.record(end, previous, log)
-	if err != nil {
-		return err
-	}
+	record := r.record(end, previous, log)
 	if err := store.Checkpoint(ctx, identity.ConversationID, log.Messages, record); err != nil {
 		return fmt.Errorf("%w: keep run %s: %w", ErrStorage, identity.RunID, err)
 	}
@@ -32,7 +29,7 @@ func (r *rootRun) keep(ctx context.Context, end RootRunResult, messages []Messag
 }
 
 // record is the run as it is to be kept. When it began, and what began it, is what was kept before.
-func (r *rootRun) record(end RootRunResult, previous *RunRecord, log MessageLog) (RunRecord, error) {
+func (r *rootRun) record(end RootRunResult, previous *RunRecord, log MessageLog) RunRecord {
 	identity, now := r.Request.Identity, r.cfg.Now().Unix()
 	createdAt := r.CreatedAtMs / 1000
 	startedAt := createdAt
@@ -51,13 +48,7 @@ func (r *rootRun) record(end RootRunResult, previous *RunRecord, log MessageLog)
 	if end.Answer != "" {
 		record.FinalOutput = &end.Answer
 	}
-	if end.Termination.Kind == TermError {
-		payload, err := json.Marshal(map[string]string{"message": end.Termination.Detail})
-		if err != nil {
-			return RunRecord{}, fmt.Errorf("record of run %s: %w", identity.RunID, err)
-		}
-		record.ErrorPayload = payload
-	}
+	record.ErrorPayload = errorPayload(end.Termination)
 	switch end.Durable {
 	case DurableWaiting:
 		record.Waiting = &WaitingState{
@@ -71,5 +62,17 @@ func (r *rootRun) record(end RootRunResult, previous *RunRecord, log MessageLog)
 		}
 	case DurableCreated, DurableRunning:
 	}
-	return record, nil
+	return record
+}
+
+// errorPayload is {"message"} of a run that stopped with an error, nil of any other.
+func errorPayload(termination TerminationReason) json.RawMessage {
+	if termination.Kind != TermError {
+		return nil
+	}
+	payload, err := json.Marshal(map[string]string{"message": termination.Detail})
+	if err != nil {
+		panic(err) // a Go string always encodes
+	}
+	return payload
 }

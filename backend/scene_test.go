@@ -113,7 +113,10 @@ func (s *scene) Emit(_ context.Context, event backend.Event) {
 	s.events = append(s.events, event)
 }
 
-func (s *scene) LoadRun(context.Context, execution.ID) (*backend.RunRecord, error) {
+func (s *scene) LoadRun(ctx context.Context, _ execution.ID) (*backend.RunRecord, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.loadErr != nil {
@@ -127,8 +130,11 @@ func (s *scene) LoadRun(context.Context, execution.ID) (*backend.RunRecord, erro
 }
 
 func (s *scene) Checkpoint(
-	_ context.Context, _ execution.ConversationID, messages []backend.Message, run backend.RunRecord,
+	ctx context.Context, _ execution.ConversationID, messages []backend.Message, run backend.RunRecord,
 ) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.note("keep")
 	s.mu.Lock()
 	defer s.mu.Unlock()
