@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -91,10 +93,16 @@ func TestInstallation_AScrapeCostsTheSameWhateverIsStored(t *testing.T) {
 		return counts
 	}
 	cost() // connects
+	many := 2000
+	if os.Getenv("SOAK") != "" {
+		many = 100_000
+	}
 	reserve(t, store, 10)
 	few := cost()
-	reserve(t, store, 2000)
+	reserve(t, store, many)
+	began := time.Now()
 	require.Equal(t, few, cost())
+	t.Logf("with %d executions: %v, in %v", many, few, time.Since(began))
 }
 
 func TestInstallation_WhatRedisDoesNotSayIsLeftOut(t *testing.T) {
