@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// DemoLookupURL is the lookup address that the demo file in examples/ names.
-const DemoLookupURL = "http://127.0.0.1:9000/lookup"
+// DemoLookupURL is the lookup address that the demo file in examples/ names: `pawl dev` serves it where its API listens by
+// default.
+const DemoLookupURL = "http://127.0.0.1:8080/demo/lookup"
 
 //go:embed demo.yaml
 var demoYAML string

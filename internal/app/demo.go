@@ -3,7 +3,9 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/pawl-run/pawl/agent"
@@ -13,8 +15,18 @@ import (
 const demoPath = "/demo/lookup"
 
 // demoURL is that endpoint's address. It lies on the API's own address, so that an execution which outlives a restart
-// still finds its tool.
-func demoURL(addr string) string { return "http://" + addr + demoPath }
+// still finds its tool. An API that listens everywhere is called on this machine.
+func demoURL(addr string) string {
+	if host, port, err := net.SplitHostPort(addr); err == nil {
+		switch ip, _ := netip.ParseAddr(host); { // a name is no address, and stays
+		case host == "" || ip == netip.IPv4Unspecified():
+			addr = net.JoinHostPort("127.0.0.1", port)
+		case ip == netip.IPv6Unspecified():
+			addr = net.JoinHostPort("::1", port)
+		}
+	}
+	return "http://" + addr + demoPath
+}
 
 // DemoAgents is the text of the agents file of `pawl dev`, whose API listens on addr.
 func DemoAgents(addr string) []byte { return agent.Demo(demoURL(addr)) }
