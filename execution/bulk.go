@@ -1,5 +1,11 @@
 package execution
 
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
 // BulkAction is what a bulk call does to each execution.
 type BulkAction string
 
@@ -16,6 +22,26 @@ type BulkFilter struct {
 	ConversationID ConversationID    `json:"conversationId,omitempty"`
 	Metadata       map[string]string `json:"metadata,omitempty"`
 	UpdatedSinceMs int64             `json:"updatedSinceMs,omitempty"`
+}
+
+// UnmarshalJSON refuses fields that are there and empty, by name: an empty value is a client's unset variable more often
+// than not, and left out it would widen what is meant.
+func (f *BulkFilter) UnmarshalJSON(data []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return fmt.Errorf("decode filter: %w", err)
+	}
+	for name, value := range members {
+		switch string(bytes.TrimSpace(value)) {
+		case `""`, `{}`, `0`:
+			return NewAPIError(InvalidRequest, "must not be empty: leave it out").In("filter." + name)
+		}
+	}
+	type plain BulkFilter
+	if err := json.Unmarshal(data, (*plain)(f)); err != nil {
+		return fmt.Errorf("decode filter: %w", err)
+	}
+	return nil
 }
 
 // BulkRequest is the body of a bulk call. With DryRun it says what it would do and does nothing.

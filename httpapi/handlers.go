@@ -58,7 +58,9 @@ func (s *Server) get(c echo.Context) error {
 	return c.JSON(http.StatusOK, view)
 }
 
-func (s *Server) events(c echo.Context) error {
+func (s *Server) events(c echo.Context) error { return cursorNamed(c.Request(), s.readEvents(c)) }
+
+func (s *Server) readEvents(c echo.Context) error {
 	kind, err := negotiate(c.Request(), typeJSON, typeStream)
 	if err != nil {
 		return err

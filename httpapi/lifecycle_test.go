@@ -62,6 +62,25 @@ func TestABulkCallAnswersWhatItDid(t *testing.T) {
 	}
 }
 
+// A field that is there and empty is a client's unset variable: it must not widen what is canceled.
+func TestAnEmptyFilterIsRefused(t *testing.T) {
+	t.Parallel()
+	a := serve(t, memory(t))
+	a.submit()
+	for member, field := range map[string]string{
+		`"agent": ""`: "filter.agent", `"conversationId": "", "agent": "demo"`: "filter.conversationId",
+		`"metadata": {}, "agent": "demo"`: "filter.metadata", `"state": "", "agent": "demo"`: "filter.state",
+		`"updatedSinceMs": 0, "agent": "demo"`: "filter.updatedSinceMs",
+	} {
+		got := a.do(http.MethodPost, "/v1/executions/bulk", `{"action": "cancel", "filter": {`+member+`}}`)
+		refused(t, got, http.StatusBadRequest, execution.InvalidRequest, field)
+	}
+	for _, parameter := range []string{"state", "agent", "conversationId", "updatedSince", "cursor", "limit"} {
+		got := a.do(http.MethodGet, "/v1/executions?"+parameter+"=", "")
+		refused(t, got, http.StatusBadRequest, execution.InvalidRequest, parameter)
+	}
+}
+
 // Case D5: a reader of a stream, and one that waits, leave in the middle. Neither is a cancel: the execution goes on.
 func TestCaseD5_AClientThatGoesAwayCancelsNothing(t *testing.T) {
 	t.Parallel()

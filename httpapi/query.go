@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // anyName ends a known parameter of which there may be several, each with a name of its own.
 const anyName = ".NAME"
 
-// parameters are the query parameters of a request, each known and given once.
+// parameters are the query parameters of a request, each known, given once, and not empty.
 func parameters(c echo.Context, known ...string) (url.Values, error) {
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
@@ -33,6 +34,10 @@ func parameters(c echo.Context, known ...string) (url.Values, error) {
 		}
 		if len(values) > 1 {
 			return nil, invalid(name, "is given twice")
+		}
+		if values[0] == "" && named(name, paramMetadata) == "" {
+			// An empty value is a client's unset variable more often than not: left out, it would widen what is meant.
+			return nil, invalid(name, "must not be empty: leave it out")
 		}
 	}
 	return query, nil
@@ -80,6 +85,15 @@ func cursor(r *http.Request, query url.Values) (execution.Sequence, error) {
 		return sequence("Last-Event-ID", last[0])
 	}
 	return after, nil
+}
+
+// cursorNamed names what the client sent in an error about where it stands.
+func cursorNamed(r *http.Request, err error) error {
+	var problem *execution.APIError
+	if errors.As(err, &problem) && problem.Field == "after" && len(r.Header.Values("Last-Event-Id")) > 0 {
+		return problem.In("Last-Event-ID")
+	}
+	return err
 }
 
 // limit is the size of a page. Above MaxLimit it is MaxLimit.

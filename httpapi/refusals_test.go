@@ -183,7 +183,7 @@ func requestRefusals(id string) []refusal {
 		},
 		{
 			"a stream beyond the log", get, one + "/events", "", json("Accept: text/event-stream", "Last-Event-ID: 7"),
-			409, execution.Conflict, "after",
+			409, execution.Conflict, "Last-Event-ID",
 		},
 		{"a limit of a stream", get, one + "/events?limit=5", "", json("Accept: text/event-stream"), 400, invalid, "limit"},
 		{"wait without unit", get, one + "?wait=30", "", nil, 400, invalid, "wait"},
