@@ -38,7 +38,6 @@ func badRequests(id string) []badRequest {
 		return badRequest{name: name, method: http.MethodPost, path: create + "/" + id + "/resume", body: body, field: field}
 	}
 	return []badRequest{
-		resume("limits of a resume, which are not built", "limits", `{"limits": {"maxTurns": 9}}`),
 		resume("a reason that is no text", "reason", `{"reason": 7}`),
 		{name: "a body of pause", method: http.MethodPost, path: create + "/" + id + "/pause", body: `{"reason": "x"}`, field: "reason"},
 		post("an unknown field", "shade", `{"agent": "demo", "shade": "red", `+message+`}`),
