@@ -27,7 +27,8 @@ func Manual(out io.Writer) error {
 		{"`reaper`", &Reaper{}},
 		{"`pawl dev`", &Dev{}},
 		{"`pawl keys`", &Keys{}},
-		{"`pawl submit`, `list`, `watch`, `input`, `cancel`, `pause`, `resume`, `blob`", &Client{}},
+		{"`pawl doctor`", &Doctor{}},
+		{"Every other command of `pawl`", &Client{}},
 	} {
 		if _, err := fmt.Fprintf(out, "\n## %s\n\n```text\n", program.title); err != nil {
 			return fmt.Errorf("print the manual: %w", err)

@@ -22,7 +22,7 @@ func TestManual_IsWhatTheProgramsSay(t *testing.T) {
 	written, err := os.ReadFile(page)
 	require.NoError(t, err)
 	require.Equal(t, said.String(), string(written), "make docs writes it anew")
-	for _, program := range []any{&API{}, &Worker{}, &Reaper{}, &Dev{}, &Keys{}, &Client{}} {
+	for _, program := range []any{&API{}, &Worker{}, &Reaper{}, &Dev{}, &Keys{}, &Doctor{}, &Client{}} {
 		var usage bytes.Buffer
 		require.NoError(t, Usage(&usage, program))
 		require.Contains(t, said.String(), usage.String())
