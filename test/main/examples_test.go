@@ -64,6 +64,11 @@ func TestTheExamplesOfTheClientStreamAndFork(t *testing.T) {
 	said = runExample(t, api, filepath.Join(programs, "fork"), string(view.ID), "Bergen instead")
 	require.Contains(t, said, string(view.ID)+" completed: Booked.\n")
 	require.Regexp(t, `exec_\w+ \(from step \d+\) \w+: `, said)
+
+	view = api.AwaitState(api.Submit("demo", "Oslo, please").ID, endTimeout, execution.WaitingForInput)
+	_, _ = api.Pause(view.ID)
+	said = runExample(t, api, filepath.Join(programs, "fork"), string(view.ID), "Bergen instead")
+	require.Contains(t, said, string(view.ID)+" suspended: paused. It goes on when it is resumed: pawl resume "+string(view.ID)+"\n")
 }
 
 func TestTheExampleOfTheClientApproves(t *testing.T) {

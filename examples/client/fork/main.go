@@ -58,7 +58,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	for _, one := range []execution.ID{id, forked.View.ID} {
-		view, err := api.WaitUntil(ctx, one, func(v execution.View) bool { return v.State == execution.WaitingForInput })
+		view, err := api.WaitUntil(ctx, one, stands)
 		if err != nil {
 			return err
 		}
@@ -66,6 +66,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		switch {
 		case view.Outcome != nil:
 			said = view.Outcome.Answer
+		case view.Suspension != nil:
+			said = fmt.Sprintf("%s. It goes on when it is resumed: pawl resume %s", view.Suspension.Reason, view.ID)
 		case view.Interaction != nil:
 			said = view.Interaction.Prompt
 		}
@@ -78,4 +80,9 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		}
 	}
 	return nil
+}
+
+// stands reports whether nothing more happens until somebody answers or resumes the execution.
+func stands(view execution.View) bool {
+	return view.State == execution.WaitingForInput || view.State == execution.Suspended
 }
