@@ -14,17 +14,16 @@ import (
 func TestDev_WritesTheExampleOut(t *testing.T) {
 	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "demo", "agents.yaml"))
 	require.NoError(t, err)
-	for _, addr := range []string{"", "127.0.0.1:9191"} {
-		t.Setenv("PAWL_HTTP_ADDR", addr)
+	written := func() string {
 		file := filepath.Join(t.TempDir(), "agents.yaml")
 		got := typeCommand(t, newFake(execution.View{}), false, nil, "dev", "--write-agents", file)
 		require.Zero(t, got.code, got.err)
-		written, err := os.ReadFile(file)
+		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		want := string(example)
-		if addr != "" {
-			want = strings.ReplaceAll(want, "127.0.0.1:8080", addr)
-		}
-		require.Equal(t, want, string(written))
+		return string(text)
 	}
+	t.Setenv("PAWL_HTTP_ADDR", "")
+	require.Equal(t, string(example), written())
+	t.Setenv("PAWL_HTTP_ADDR", "127.0.0.1:9191")
+	require.Equal(t, strings.ReplaceAll(string(example), "127.0.0.1:8080", "127.0.0.1:9191"), written())
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +36,9 @@ func newEvents(s streams, dial dialer) *cobra.Command {
 			if err != nil {
 				return wrongUsage("--since: want a duration like 90m or an instant like 2026-01-31T08:00:00Z, have %q", asked.since)
 			}
+			if err := asked.check(); err != nil {
+				return err
+			}
 			api, url, err := dial()
 			if err != nil {
 				return err
@@ -46,6 +51,23 @@ func newEvents(s streams, dial dialer) *cobra.Command {
 	flags.StringVar(&asked.since, "since", "", "begin with what happened since: 90m ago, or at an instant like 2026-01-31T08:00:00Z")
 	flags.BoolVar(&asked.json, "json", false, "print JSON: one event per line")
 	return cmd
+}
+
+// check refuses types that there are none of.
+func (e *eventsRequest) check() error {
+	var known []string
+	for _, of := range execution.EventTypes() {
+		known = append(known, string(of))
+	}
+	for _, of := range execution.FrameTypes() {
+		known = append(known, string(of))
+	}
+	for _, wanted := range e.types {
+		if !slices.Contains(known, wanted) {
+			return wrongUsage("--types: want some of %s, have %q", strings.Join(known, ", "), wanted)
+		}
+	}
+	return nil
 }
 
 func (e *eventsRequest) follow(ctx context.Context, s streams, api remote, url string, sinceMs int64) error {

@@ -44,11 +44,11 @@ func TestEvents_FollowsEverything(t *testing.T) {
 	require.Equal(t, exitNoAnswer, got.code)
 	require.Contains(t, got.err, "no API answers")
 
-	got, fake := follow("--json", "--types", "text_delta,tea_ready", "--since", "2026-01-31T08:00:00Z")
+	got, fake := follow("--json", "--types", "text_delta,execution_failed", "--since", "2026-01-31T08:00:00Z")
 	lines := strings.Split(got.out, "\n")
 	require.JSONEq(t, `{"executionId": "`+id+`", "type": "text_delta", "step": 3, "text": "hi\nyou"}`, lines[1])
 	require.Regexp(t, `^{"executionId":"`+id+`","sequence":3,"occurredAtMs":\d+,"type":"tea_ready","cups":2}$`, lines[3])
-	require.Equal(t, []string{"events 1769846400 [text_delta tea_ready]"}, fake.calls)
+	require.Equal(t, []string{"events 1769846400 [text_delta execution_failed]"}, fake.calls)
 }
 
 func TestEvents_EndsWhenItIsInterrupted(t *testing.T) {

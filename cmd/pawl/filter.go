@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -17,20 +18,33 @@ type filter struct {
 }
 
 func (f *filter) declare(cmd *cobra.Command) {
-	var states []string
-	for _, state := range execution.States() {
-		states = append(states, string(state))
-	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.state, "state", "", "only those in this state: "+strings.Join(states, ", "))
+	flags.StringVar(&f.state, "state", "", "only those in this state: "+strings.Join(states(), ", "))
 	flags.StringVar(&f.agent, "agent", "", "only those of this agent")
 	flags.StringVar(&f.conversation, "conversation", "", "only those of this conversation")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only those with NAME=VALUE in their metadata; may be repeated")
 	flags.StringVar(&f.since, "updated-since", "", "only those that changed since: 90m ago, or at an instant like 2026-01-31T08:00:00Z")
 }
 
+// states are the names of all states.
+func states() []string {
+	var names []string
+	for _, state := range execution.States() {
+		names = append(names, string(state))
+	}
+	return names
+}
+
 // query is the listing of those that are meant.
 func (f *filter) query(now time.Time) (execution.ListQuery, error) {
+	if f.state != "" && !slices.Contains(states(), f.state) {
+		return execution.ListQuery{}, wrongUsage("--state: want one of %s, have %q", strings.Join(states(), ", "), f.state)
+	}
+	if f.conversation != "" {
+		if _, err := execution.ParseConversationID(f.conversation); err != nil {
+			return execution.ListQuery{}, wrongUsage("--conversation: %w", err)
+		}
+	}
 	query := execution.ListQuery{
 		State: execution.State(f.state), Agent: f.agent, ConversationID: execution.ConversationID(f.conversation),
 	}

@@ -20,7 +20,8 @@ func newFork(s streams, dial dialer) *cobra.Command {
 		Use: "fork --step N [flags] ID [TEXT…]", Short: "Go on from a step of an execution, as a new one", Args: cobra.MinimumNArgs(1),
 		Long: "Submit an execution that goes on from a step of another one, in a conversation of its own: its history is that of\n" +
 			"the other up to there, followed by TEXT if there is one. The other stays as it is. `pawl checkpoints ID` shows\n" +
-			"the steps. Prints the new id, or follows it with --watch.\n\n" +
+			"the steps. The limits are those that the other was submitted with, whatever a resume made of them: a fork of one\n" +
+			"that is suspended for a limit may stop at it again. Prints the new id, or follows it with --watch.\n\n" +
 			"With --json one value: its view; or with --watch one event per line.",
 		Example: asTyped(self(), `  pawl fork exec_07… --step 4
   pawl fork exec_07… --step 4 --model another --watch "Try Bergen instead"`),
@@ -40,12 +41,12 @@ func newFork(s streams, dial dialer) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&step, "step", -1, "the `STEP` to go on from")
+	flags.Int64Var(&step, "step", -1, "the `STEP` to go on from (required)")
 	flags.StringVar(&request.Model, "model", "", "the provider's name of another model")
 	flags.StringVar(&request.Instructions, "instructions", "", "instructions in place of those it had")
 	flags.StringVar(&key, "key", "", "idempotency key: forking again with it gives the same execution")
 	after.declare(cmd)
-	flags.Lookup("step").DefValue = "" // there is none
+	flags.Lookup("step").DefValue = "0" // that is what is not printed: there is none
 	return cmd
 }
 

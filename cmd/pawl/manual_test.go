@@ -25,6 +25,7 @@ The commands that talk to an API find it by PAWL_URL and show it the key in PAWL
 output, questions and remarks to standard error. Nothing is colored; control characters in what models and tools say are
 left out. With ` + "`--json`" + ` a command prints one JSON value, or one per line where it lists or follows: views, events and pages are
 those of the [HTTP API](api.md). What cannot be undone is asked about at a terminal, and needs ` + "`--yes`" + ` elsewhere.
+A flag with an empty value, as of a variable that is not set, is wrong usage; only texts such as ` + "`--answer`" + ` may be empty.
 
 | exit code | meaning |
 |---|---|

@@ -59,6 +59,11 @@ func (r *reply) check(hasText bool) error {
 	case len(r.calls) > 0 && !about:
 		return wrongUsage("--call belongs to --approve, --reject, --edit, --answer and --result")
 	}
+	for flag, value := range map[string]string{"result": r.result, "answer": r.answer, "content": r.content} {
+		if isNull(value) {
+			return wrongUsage("--%s: must not be null", flag)
+		}
+	}
 	if r.operation != "" {
 		if _, err := execution.ParseOperationID(r.operation); err != nil {
 			return wrongUsage("--operation: %w", err)
@@ -232,6 +237,9 @@ func decisionOf(word, rest string) (decision execution.Decision, problem string)
 	case "reject":
 		return execution.Decision{Decision: execution.Reject, Reason: rest}, ""
 	case "answer":
+		if isNull(rest) {
+			return decision, "the answer must not be null"
+		}
 		return execution.Decision{Decision: execution.Answer, Answer: jsonOrText(rest)}, ""
 	case "edit":
 		if !isObject(rest) {
@@ -254,6 +262,8 @@ func jsonOrText(value string) json.RawMessage {
 	}
 	return text
 }
+
+func isNull(value string) bool { return strings.TrimSpace(value) == "null" }
 
 func isObject(value string) bool {
 	var object map[string]json.RawMessage

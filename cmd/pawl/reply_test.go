@@ -136,7 +136,10 @@ func TestInput_MistakesInRepliesSayWhatToDo(t *testing.T) {
 		require.Contains(t, got.err, want, line)
 		require.Empty(t, fake.inputs)
 	}
-	got := typeCommand(t, asking(execution.ClientToolResult, nil), false, nil, "input", string(anID), "--approve")
+	got := typeCommand(t, asking(execution.Approval, nil), false, nil, "input", string(anID), "--decide", "call_0_1=answer null")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.err, "--decide call_0_1: the answer must not be null")
+	got = typeCommand(t, asking(execution.ClientToolResult, nil), false, nil, "input", string(anID), "--approve")
 	require.Contains(t, got.err, "use --result")
 }
 

@@ -111,7 +111,8 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 		Use: "pawl", Short: "Run AI-agent executions durably", Long: asTyped(self(), rootHelp) + usageOf(&config.Client{}),
 		Version: version.Read().String(), Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: self()},
 		SilenceUsage: true, SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return refuseEmpty(cmd.Flags()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("pawl {{.Version}}\n")
 	root.AddCommand(newDev(s), newSubmit(s, dial), newList(s, dial), newShow(s, dial), newWatch(s, dial),

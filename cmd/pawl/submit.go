@@ -25,7 +25,9 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 	var asked submission
 	cmd := &cobra.Command{
 		Use: "submit [flags] AGENT TEXT…", Short: "Submit an execution",
-		Long: "Submit an execution: AGENT is to answer TEXT. Prints its id, or follows it with --watch.\n\n" +
+		Long: "Submit an execution: AGENT is to answer TEXT. Prints its id, or follows it with --watch.\n" +
+			"Where a person is needed, the watch asks at a terminal; elsewhere it prints the `pawl input` command that answers, and\n" +
+			"waits for as long as nobody does.\n\n" +
 			"With --json one value: its view; or with --watch one event per line.",
 		Example: asTyped(self(), `  pawl submit --watch demo "Oslo, please"
   pawl submit --key order-7 --metadata order=7 demo "Oslo, please"`),
@@ -61,8 +63,9 @@ func (a *submission) request(args []string) (execution.CreateRequest, error) {
 		ConversationID: execution.ConversationID(a.conversation), Priority: execution.Priority(a.priority),
 		OnBusy: execution.OnBusy(a.onBusy), RetentionMs: a.retention.Milliseconds(),
 	}
-	if a.retention < 0 || a.retention > 0 && a.retention < time.Millisecond {
-		return request, wrongUsage("--retention: want a duration above 0, have %v", a.retention)
+	if a.retention != 0 && (a.retention < execution.MinRetention || a.retention > execution.MaxRetention) {
+		return request, wrongUsage("--retention: want a duration from %v to %.0fh, have %v",
+			execution.MinRetention, execution.MaxRetention.Hours(), a.retention)
 	}
 	if a.conversation != "" {
 		if _, err := execution.ParseConversationID(a.conversation); err != nil {
