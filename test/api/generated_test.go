@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +77,35 @@ func (r *runner) begin() {
 			}
 		}
 	}
+	r.storeResult()
+}
+
+// storeResult has an execution store a large result, and learns of it.
+func (r *runner) storeResult() {
+	r.t.Helper()
+	calls := make(map[string]*openapitest.Call)
+	for _, call := range r.checker.Calls() {
+		calls[call.ID] = call
+	}
+	create := calls["createExecution"]
+	x, err := r.exchange(&generated{
+		call: create, method: create.Method, path: create.Path, caller: "operator",
+		header: http.Header{"Content-Type": {"application/json"}},
+		body:   []byte(`{"agent": "large", "input": {"type": "user_message", "text": "Read it."}}`),
+	})
+	require.NoError(r.t, err)
+	require.Equal(r.t, http.StatusAccepted, x.Status, string(x.Body))
+	created := x.Header.Get("Location")
+	events := &generated{
+		call: calls["readEvents"], method: http.MethodGet, path: created + "/events", id: path.Base(created), caller: "operator",
+		header: http.Header{"Accept": {"application/json"}},
+	}
+	harness.Eventually(r.t, patience, "a result is stored", func() bool {
+		r.send(events, true)
+		r.world.mu.Lock()
+		defer r.world.mu.Unlock()
+		return len(r.world.blobs.kept) > 0
+	})
 }
 
 // run generates n requests.
