@@ -62,7 +62,7 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, cursor
 	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		defer opened.close()
-		return nil, decode(answer, nil)
+		return nil, ofCursor(decode(answer, nil))
 	}
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // what cannot be read is another type
 	if !opened.nothingLeft && kind != typeStream {
@@ -71,6 +71,15 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, cursor
 			"what %s answers is no stream of Pawl's API", answer.Request.URL.Host).Because(errMalformed)
 	}
 	return opened, nil
+}
+
+// ofCursor names an error about the header by what the caller gave.
+func ofCursor(err error) error {
+	var problem *execution.APIError
+	if errors.As(err, &problem) && problem.Field == "Last-Event-ID" {
+		return problem.In("after")
+	}
+	return err
 }
 
 // openFirst opens a stream as calls are sent: again, when that is useful. Later on a stream is opened as long as it takes.
