@@ -141,7 +141,8 @@ func (s *Service) refused(sub submission, err error) error {
 	switch {
 	case errors.Is(err, journal.ErrLimit):
 		return s.lineFull(sub.request.OnBusy).In("conversationId").Because(err)
-	case errors.Is(err, journal.ErrConversationBusy), errors.Is(err, journal.ErrKeyReused), errors.Is(err, journal.ErrGone):
+	case errors.Is(err, journal.ErrConversationBusy), errors.Is(err, journal.ErrKeyReused), errors.Is(err, journal.ErrGone),
+		errors.Is(err, journal.ErrInteractionClosed):
 		return err
 	case errors.Is(err, journal.ErrConflict): // it is another tenant's
 		return execution.NewAPIError(execution.Conflict, "the id is taken: choose another one").In("conversationId").Because(err)
