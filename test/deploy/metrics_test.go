@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/require"
@@ -81,7 +82,7 @@ func selectors(t *testing.T, expression string) []wanted {
 	for _, matchers := range parser.ExtractSelectors(parsed) {
 		var one wanted
 		for _, matcher := range matchers {
-			if matcher.Name == labels.MetricName {
+			if matcher.Name == model.MetricNameLabel {
 				one.name = matcher.Value
 			} else {
 				one.labels = append(one.labels, matcher)
