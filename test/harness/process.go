@@ -85,7 +85,11 @@ func (p *Process) Kill() {
 }
 
 // Freeze stops the process with SIGSTOP.
-func (p *Process) Freeze() { p.signal(freeze) }
+func (p *Process) Freeze() {
+	p.tb.Helper()
+	p.signal(freeze)
+	Eventually(p.tb, exitTimeout, p.Name+" stands still", func() bool { return allStopped(p.PID()) })
+}
 
 // Thaw lets the process go on with SIGCONT.
 func (p *Process) Thaw() { p.signal(thaw) }
