@@ -16,7 +16,9 @@ func (s *Server) trace(c echo.Context) (end func()) {
 	r := c.Request()
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	if s.cfg.Tracer == nil || !under(r.URL.Path, "/v1") {
-		c.SetRequest(r.WithContext(ctx))
+		if ctx != r.Context() { // it belongs to a trace
+			c.SetRequest(r.WithContext(ctx))
+		}
 		return func() {}
 	}
 	ctx, span := s.cfg.Tracer.Start(ctx, r.Method+" "+c.Path(), trace.WithSpanKind(trace.SpanKindServer),

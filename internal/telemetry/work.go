@@ -12,7 +12,7 @@ import (
 
 // Work measures a worker's steps. It satisfies executor.Observer.
 type Work struct {
-	claims   *prometheus.CounterVec
+	claims   prometheus.Counter
 	reclaims prometheus.Counter
 	fenced   prometheus.Counter
 	held     prometheus.Observer
@@ -23,7 +23,7 @@ type Work struct {
 // Work registers the measurements of a worker's steps.
 func (m *Metrics) Work() *Work {
 	w := &Work{
-		claims: m.counter("pawl_claims_total", "Claims that were granted to this worker."),
+		claims: m.counter("pawl_claims_total", "Claims that were granted to this worker.").WithLabelValues(),
 		ended:  m.counter("pawl_executions_ended_total", "Executions that ended with a step of this worker.", "agent", "state"),
 		node: m.seconds("pawl_node_seconds", "How long nodes of the agent loop have run, by whether they came to a boundary.",
 			slow(), "node", "reached"),
@@ -36,7 +36,7 @@ func (m *Metrics) Work() *Work {
 
 // Claimed implements executor.Observer.
 func (w *Work) Claimed(reclaimed bool) {
-	w.claims.WithLabelValues().Inc()
+	w.claims.Inc()
 	if reclaimed {
 		w.reclaims.Inc()
 	}
