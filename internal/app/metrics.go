@@ -2,15 +2,11 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 	"sync"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/pawl-run/pawl/internal/inventory"
+	"github.com/pawl-run/pawl/internal/redisconn"
 	"github.com/pawl-run/pawl/internal/telemetry"
 )
 
@@ -31,52 +27,9 @@ func installation(b *base, logger *slog.Logger) telemetry.Installation {
 			return sampler.Sample(ctx, b.rdb)
 		},
 		Executions: b.store, Queues: b.tasks, Logger: logger,
-		Memory: func(ctx context.Context) (telemetry.Memory, error) { return memoryOf(ctx, b.rdb) },
+		Memory: func(ctx context.Context) (memory telemetry.Memory, err error) {
+			memory.Used, memory.Max, err = redisconn.Memory(ctx, b.rdb)
+			return memory, err
+		},
 	}
-}
-
-// memoryOf asks Redis how full it is; of a cluster, each primary.
-func memoryOf(ctx context.Context, rdb redis.UniversalClient) (telemetry.Memory, error) {
-	cluster, is := rdb.(*redis.ClusterClient)
-	if !is {
-		return memoryOfNode(ctx, rdb)
-	}
-	found := make(chan telemetry.Memory, maxPrimaries)
-	err := cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
-		memory, err := memoryOfNode(ctx, node)
-		if err == nil {
-			found <- memory
-		}
-		return err
-	})
-	close(found)
-	var sum telemetry.Memory
-	for memory := range found {
-		sum.Used += memory.Used
-		sum.Max += memory.Max
-	}
-	return sum, err
-}
-
-// maxPrimaries is more than any cluster has.
-const maxPrimaries = 1024
-
-func memoryOfNode(ctx context.Context, rdb redis.Cmdable) (memory telemetry.Memory, err error) {
-	info, err := rdb.Info(ctx, "memory").Result()
-	if err != nil {
-		return memory, fmt.Errorf("ask for the memory: %w", err)
-	}
-	for line := range strings.SplitSeq(info, "\r\n") {
-		name, text, _ := strings.Cut(line, ":")
-		switch name {
-		case "used_memory":
-			memory.Used, err = strconv.ParseInt(text, 10, 64)
-		case "maxmemory":
-			memory.Max, err = strconv.ParseInt(text, 10, 64)
-		}
-		if err != nil {
-			return memory, fmt.Errorf("read %s: %w", name, err)
-		}
-	}
-	return memory, nil
 }

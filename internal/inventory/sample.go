@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/internal/redisconn"
 )
 
 // Sampler estimates what each kind weighs from keys drawn at random, at a cost that does not depend on how many there are.
@@ -28,7 +30,7 @@ const weightOfNew = 0.2
 func (s *Sampler) Sample(ctx context.Context, rdb redis.UniversalClient) (map[string]float64, error) {
 	var stored int64
 	drawn, bytes := 0, make(map[string]float64)
-	err := eachNode(ctx, rdb, func(ctx context.Context, node redis.Cmdable) error {
+	err := redisconn.EachNode(ctx, rdb, func(ctx context.Context, node redis.Cmdable) error {
 		size, err := node.DBSize(ctx).Result()
 		if err != nil {
 			return err
@@ -99,14 +101,8 @@ func (s *Sampler) weigh(ctx context.Context, node redis.Cmdable, keys []string, 
 	if len(keys) == 0 {
 		return nil
 	}
-	usages := make([]*redis.IntCmd, len(keys))
-	_, err := node.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, key := range keys {
-			usages[i] = pipe.MemoryUsage(ctx, key)
-		}
-		return nil
-	})
-	if err != nil && !allNil(usages) {
+	usages, err := usage(ctx, node, keys)
+	if err != nil {
 		return err
 	}
 	for i, key := range keys {

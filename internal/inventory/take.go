@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/internal/redisconn"
 )
 
 const (
@@ -31,7 +32,7 @@ type Line struct {
 func Take(ctx context.Context, rdb redis.UniversalClient, prefix string) ([]Line, error) {
 	t := &taking{classes: newClasses(prefix), lines: map[string]*Line{}}
 	patterns := []string{globEscape(prefix) + ":*", asynqPrefix + "*"}
-	err := eachNode(ctx, rdb, func(ctx context.Context, node redis.Cmdable) error {
+	err := redisconn.EachNode(ctx, rdb, func(ctx context.Context, node redis.Cmdable) error {
 		for _, pattern := range patterns {
 			if err := t.scan(ctx, node, pattern); err != nil {
 				return err
@@ -50,19 +51,6 @@ func Take(ctx context.Context, rdb redis.UniversalClient, prefix string) ([]Line
 		}
 	}
 	return lines, nil
-}
-
-func eachNode(ctx context.Context, rdb redis.UniversalClient, f func(context.Context, redis.Cmdable) error) error {
-	cluster, ok := rdb.(*redis.ClusterClient)
-	if !ok {
-		return f(ctx, rdb)
-	}
-	var one sync.Mutex // ForEachMaster calls all at once
-	return cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
-		one.Lock()
-		defer one.Unlock()
-		return f(ctx, node)
-	})
 }
 
 type taking struct {
@@ -89,14 +77,8 @@ func (t *taking) weigh(ctx context.Context, node redis.Cmdable, keys []string) e
 	if len(keys) == 0 {
 		return nil
 	}
-	usages := make([]*redis.IntCmd, len(keys))
-	_, err := node.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i, key := range keys {
-			usages[i] = pipe.MemoryUsage(ctx, key)
-		}
-		return nil
-	})
-	if err != nil && !allNil(usages) {
+	usages, err := usage(ctx, node, keys)
+	if err != nil {
 		return err
 	}
 	for i, key := range keys {
@@ -116,6 +98,21 @@ func (t *taking) weigh(ctx context.Context, node redis.Cmdable, keys []string) e
 		}
 	}
 	return nil
+}
+
+// usage asks what each key weighs. A key that has gone since has an error of its own.
+func usage(ctx context.Context, node redis.Cmdable, keys []string) ([]*redis.IntCmd, error) {
+	usages := make([]*redis.IntCmd, len(keys))
+	_, err := node.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, key := range keys {
+			usages[i] = pipe.MemoryUsage(ctx, key)
+		}
+		return nil
+	})
+	if err != nil && !allNil(usages) {
+		return nil, err
+	}
+	return usages, nil
 }
 
 // allNil reports whether nothing but missing keys went wrong.
