@@ -23,17 +23,4 @@ if [ "${#packages[@]}" -gt 0 ]; then
 	install || { "${as_root[@]}" apt-get update && install; }
 fi
 
-lock=test/browser/package-lock.json
-mkdir -p bin/browser
-if cmp -s "$lock" bin/browser/.installed; then
-	exit 0
-fi
-cp test/browser/package.json "$lock" bin/browser/
-for try in 1 2 3; do
-	if npm ci --prefix bin/browser --prefer-offline --no-audit --no-fund --ignore-scripts; then
-		cp "$lock" bin/browser/.installed
-		exit 0
-	fi
-	echo "npm ci did not succeed (try $try)" >&2
-done
-exit 1
+scripts/npm-ci.sh test/browser bin/browser

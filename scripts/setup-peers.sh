@@ -28,17 +28,4 @@ if ! node_fits; then
 	exit 1
 fi
 
-lock=test/peers/package-lock.json
-mkdir -p bin/peers
-if cmp -s "$lock" bin/peers/.installed; then
-	exit 0
-fi
-cp test/peers/package.json "$lock" bin/peers/
-for try in 1 2 3; do
-	if npm ci --prefix bin/peers --prefer-offline --no-audit --no-fund --ignore-scripts; then
-		cp "$lock" bin/peers/.installed
-		exit 0
-	fi
-	echo "npm ci did not succeed (try $try)" >&2
-done
-exit 1
+scripts/npm-ci.sh test/peers bin/peers
