@@ -39,11 +39,11 @@ func (r *runner) arrange(i *installation) {
 	i.stop()
 	stop := i.apiAlone(r.t, 0)
 	r.url = i.url
-	r.finalizing(i)
+	kept := r.finalizing(i)
 	stop()
 	stop = i.apiAlone(r.t, 1)
 	r.url = i.url
-	r.full()
+	r.full(kept)
 	r.tooManyWrongKeys()
 	i.redis.Kill()
 	r.each("503", func(g *generated) {
@@ -114,8 +114,8 @@ func (r *runner) besides(cfg httpapi.Config, do func()) {
 }
 
 // finalizing cancels an execution that is being cleaned up after. No agent of this test has anything to clean up, so a worker
-// of the test's own says that it has.
-func (r *runner) finalizing(i *installation) {
+// of the test's own says that it has. The execution stays: no other request knows it.
+func (r *runner) finalizing(i *installation) execution.ID {
 	r.t.Helper()
 	store, err := redisjournal.New(i.redis.Client(r.t), redisjournal.Config{Logger: quiet()})
 	require.NoError(r.t, err)
@@ -131,6 +131,7 @@ func (r *runner) finalizing(i *installation) {
 	g := r.plain(r.call("cancelExecution"))
 	g.id, g.path = string(view.ID), "/v1/executions/"+string(view.ID)+"/cancel"
 	require.Equal(r.t, http.StatusConflict, r.send(g, false))
+	return view.ID
 }
 
 func (r *runner) call(id string) *openapitest.Call {
@@ -138,12 +139,16 @@ func (r *runner) call(id string) *openapitest.Call {
 	return calls[slices.IndexFunc(calls, func(c *openapitest.Call) bool { return c.ID == id })]
 }
 
-// full submits to an installation that has all the executions it may have.
-func (r *runner) full() {
+// full submits to an installation that has all the executions it may have. What is forked has to be there still: any other
+// execution may have been deleted, or have been kept for as long as it asked for.
+func (r *runner) full(kept execution.ID) {
 	r.t.Helper()
 	for _, id := range []string{"createExecution", "forkExecution"} {
 		g := r.plain(r.call(id))
 		g.header.Del("Idempotency-Key")
+		if id == "forkExecution" {
+			g.id, g.path, g.body = string(kept), "/v1/executions/"+string(kept)+"/fork", []byte(`{"step":0}`)
+		}
 		require.Equal(r.t, http.StatusTooManyRequests, r.send(g, false), g.String())
 	}
 }
