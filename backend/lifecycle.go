@@ -71,6 +71,9 @@ type RootRun struct {
 	PreviousState *PersistedState
 	// Resumed says that an earlier call of this run returned Parked: its first events were emitted then.
 	Resumed bool
+	// Again says of an error of the backend that the call is to be made again: it is returned as it is, and nothing is kept or
+	// emitted. nil: no error is.
+	Again func(error) bool
 }
 
 // RootRunResult is what a call of a root run came to.
@@ -83,6 +86,19 @@ type RootRunResult struct {
 	// Parked says that the remote goes on working: the last events are still to come, and the run is to be called again
 	// with State and Resumed.
 	Parked bool
+	// Err is the backend's error when that is why the run failed.
+	Err error
+	// Aborted says that the run was canceled and that its remote has nothing more to do: it was told, or was never asked.
+	Aborted bool
+}
+
+// Led is a call of a root run whose end is not kept yet.
+type Led struct {
+	RootRunResult
+	// Messages are the transcript as the call leaves it.
+	Messages []Message
+	// Last are the events to emit once the run is kept; none when it is parked.
+	Last []Event
 }
 
 // Run leads one call of a root run:
@@ -97,12 +113,34 @@ type RootRunResult struct {
 //
 // When ctx ends before the backend has returned, the error is the context's cause and nothing is kept or emitted.
 func (l *Lifecycle) Run(ctx context.Context, run RootRun) (RootRunResult, error) {
+	r, led, err := l.lead(ctx, run)
+	if err != nil {
+		return RootRunResult{}, err
+	}
+	ctx, done := last(ctx, l.cfg.KeepTimeout)
+	defer done()
+	if err := r.keep(ctx, led.RootRunResult, led.Messages); err != nil {
+		return RootRunResult{}, err
+	}
+	for _, event := range led.Last {
+		r.emit(ctx, event)
+	}
+	return led.RootRunResult, nil
+}
+
+// Lead is Run up to its fourth step, for a caller that keeps the run itself: it does so, and then emits the last events.
+func (l *Lifecycle) Lead(ctx context.Context, run RootRun) (Led, error) {
+	_, led, err := l.lead(ctx, run)
+	return led, err
+}
+
+func (l *Lifecycle) lead(ctx context.Context, run RootRun) (*rootRun, Led, error) {
 	backend, err := run.Agent.Backend()
 	if err != nil {
-		return RootRunResult{}, fmt.Errorf("%w %q: %w", ErrResolve, run.Request.AgentID, err)
+		return nil, Led{}, fmt.Errorf("%w %q: %w", ErrResolve, run.Request.AgentID, err)
 	}
 	if ctx.Err() != nil {
-		return RootRunResult{}, fmt.Errorf("root run %s: %w", run.Request.Identity.RunID, context.Cause(ctx))
+		return nil, Led{}, fmt.Errorf("root run %s: %w", run.Request.Identity.RunID, context.Cause(ctx))
 	}
 	if run.PreviousState == nil {
 		run.PreviousState = run.Request.State
@@ -112,16 +150,27 @@ func (l *Lifecycle) Run(ctx context.Context, run RootRun) (RootRunResult, error)
 		r.begin(ctx)
 	}
 	r.startedAt = l.cfg.Now()
-	switch result, how, err := r.race(ctx); how {
-	case raceStopped:
-		return RootRunResult{}, fmt.Errorf("root run %s: %w", run.Request.Identity.RunID, context.Cause(ctx))
-	case raceCanceled:
-		return r.canceled(ctx, result.State)
+	end, err := r.run(ctx)
+	if err != nil {
+		return nil, Led{}, err
+	}
+	led, err := r.finish(end)
+	return r, led, err
+}
+
+// run calls the backend and says how the call ended.
+func (r *rootRun) run(ctx context.Context) (ending, error) {
+	switch result, how, err := r.race(ctx); {
+	case how == raceStopped:
+		return ending{}, fmt.Errorf("root run %s: %w", r.Request.Identity.RunID, context.Cause(ctx))
+	case how == raceCanceled:
+		return r.canceled(ctx, result.State), nil
+	case err != nil && r.Again != nil && r.Again(err):
+		return ending{}, fmt.Errorf("root run %s: %w", r.Request.Identity.RunID, err)
+	case err != nil:
+		return r.failed(ctx, err, result.State), nil
 	default:
-		if err != nil {
-			return r.failed(ctx, err)
-		}
-		return r.succeeded(ctx, result)
+		return r.succeeded(ctx, result), nil
 	}
 }
 

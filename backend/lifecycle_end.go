@@ -12,32 +12,38 @@ type ending struct {
 	result   RunResult
 	answer   string
 	messages []Message
+	err      error // of the backend
+	aborted  bool
 }
 
-func (r *rootRun) failed(ctx context.Context, err error) (RootRunResult, error) {
+// failed ends the run. late is the state that came with the error: newer than what is stored.
+func (r *rootRun) failed(ctx context.Context, err error, late *PersistedState) ending {
 	message := ErrorMessage(err)
-	return r.finish(ctx, ending{messages: r.Request.Messages, result: RunResult{
-		Status: FailedStatus(message), Termination: TerminationReason{Kind: TermError, Detail: message},
-		State: r.latestState(ctx),
-	}})
+	if late == nil {
+		late = r.latestState(ctx)
+	}
+	return ending{err: err, messages: r.Request.Messages, result: RunResult{
+		Status: FailedStatus(message), Termination: TerminationReason{Kind: TermError, Detail: message}, State: late,
+	}}
 }
 
 // canceled ends the run. late is the state that the backend returned when its context ended: newer than what is stored.
-func (r *rootRun) canceled(ctx context.Context, late *PersistedState) (RootRunResult, error) {
+func (r *rootRun) canceled(ctx context.Context, late *PersistedState) ending {
 	state := late
 	if state == nil {
 		state = r.latestState(ctx)
 	}
+	aborted := false
 	if r.backend.Capabilities().Cancellation.SupportsRemoteAbort() {
-		r.abort(ctx, state)
+		aborted = r.abort(ctx, state)
 	}
-	return r.finish(ctx, ending{messages: r.Request.Messages, result: RunResult{
+	return ending{aborted: aborted, messages: r.Request.Messages, result: RunResult{
 		Status: CanceledStatus(), Termination: TerminationReason{Kind: TermCanceled}, State: state,
-	}})
+	}}
 }
 
-// abort tells the remote. It is best effort: the run is canceled in any case.
-func (r *rootRun) abort(ctx context.Context, state *PersistedState) {
+// abort tells the remote, and reports whether it took it. It is best effort: the run is canceled in any case.
+func (r *rootRun) abort(ctx context.Context, state *PersistedState) bool {
 	ctx, done := last(ctx, r.cfg.AbortTimeout)
 	defer done()
 	err := r.backend.Abort(ctx, AbortRequest{
@@ -48,9 +54,10 @@ func (r *rootRun) abort(ctx context.Context, state *PersistedState) {
 		r.cfg.Logger.WarnContext(ctx, "a canceled run could not be aborted at its remote", "agentId", r.Request.AgentID,
 			"runId", r.Request.Identity.RunID, "error", err)
 	}
+	return err == nil
 }
 
-func (r *rootRun) succeeded(ctx context.Context, result RunResult) (RootRunResult, error) {
+func (r *rootRun) succeeded(ctx context.Context, result RunResult) ending {
 	end := ending{result: result, messages: r.Request.Messages}
 	if answer := result.Output.TextOr(result.Response); answer != nil {
 		end.answer = *answer
@@ -70,7 +77,7 @@ func (r *rootRun) succeeded(ctx context.Context, result RunResult) (RootRunResul
 			Model: r.Agent.ModelID, DurationMs: max(0, r.cfg.Now().Sub(r.startedAt).Milliseconds()),
 		})
 	}
-	return r.finish(ctx, end)
+	return end
 }
 
 // latestState is the state of the newest checkpoint, else the one the run began with. A store that does not answer is
@@ -92,10 +99,8 @@ func (r *rootRun) latestState(ctx context.Context) *PersistedState {
 	return run.State
 }
 
-// finish keeps the run and then emits its last events.
-func (r *rootRun) finish(ctx context.Context, end ending) (RootRunResult, error) {
-	ctx, done := last(ctx, r.cfg.KeepTimeout)
-	defer done()
+// finish makes of an ending what is to be kept, and the events that follow.
+func (r *rootRun) finish(end ending) (Led, error) {
 	result := end.result
 	result.AgentID = r.Request.Identity.AgentID
 	if result.StatusReason == nil {
@@ -104,26 +109,23 @@ func (r *rootRun) finish(ctx context.Context, end ending) (RootRunResult, error)
 		}
 	}
 	result.State = result.State.withOutput(result.Output)
-	kept := RootRunResult{
-		RunResult: result, Durable: result.Status.DurableRunStatus(result.Termination), Answer: end.answer,
-	}
-	kept.Parked = kept.Durable == DurableWaiting && result.StatusReason != nil && *result.StatusReason == AwaitingTasks
+	led := Led{Messages: end.messages, RootRunResult: RootRunResult{
+		RunResult: result, Durable: result.Status.DurableRunStatus(result.Termination), Answer: end.answer, Err: end.err,
+		Aborted: end.aborted,
+	}}
+	led.Parked = led.Durable == DurableWaiting && result.StatusReason != nil && *result.StatusReason == AwaitingTasks
 	wire, err := resultJSON(result, end.answer)
 	if err != nil {
-		return RootRunResult{}, err
+		return Led{}, err
 	}
-	if err := r.keep(ctx, kept, end.messages); err != nil {
-		return RootRunResult{}, err
-	}
-	if !kept.Parked {
+	if !led.Parked {
 		identity := r.Request.Identity
-		r.emit(ctx, StepEnd{})
-		r.emit(ctx, RunFinish{
+		led.Last = []Event{StepEnd{}, RunFinish{
 			ConversationID: identity.ConversationID, RunID: identity.RunID, Identity: identity, Result: wire,
 			Termination: result.Termination,
-		})
+		}}
 	}
-	return kept, nil
+	return led, nil
 }
 
 // resultJSON is the result of the last event. An output that is no JSON becomes null: the answer is there all the same.

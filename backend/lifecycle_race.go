@@ -73,7 +73,7 @@ func (r *rootRun) judge(ctx context.Context, out attempt) (RunResult, raceEnd, e
 	case <-r.Canceled:
 		return out.result, raceCanceled, nil
 	default:
-		return RunResult{}, raceReturned, out.err
+		return out.result, raceReturned, out.err
 	}
 }
 

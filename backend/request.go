@@ -27,6 +27,9 @@ type RootRunRequest struct {
 	// IsContinuation says that the run goes on from State, which an earlier call left.
 	IsContinuation bool
 	State          *PersistedState
+	// OperationID names what this call tells the remote: the same however often the call is made again, and another one for
+	// each message of the run. Empty: nobody will make the call again.
+	OperationID string
 }
 
 // Resolver finds the execution of an agent. It returns an error of kind ErrorAgentNotFound for an agent it does not know.

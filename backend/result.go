@@ -1,5 +1,7 @@
 package backend
 
+import "time"
+
 // RunResult is what a call of a backend came to. Status and Termination are separate and may disagree.
 type RunResult struct {
 	AgentID     string
@@ -15,4 +17,7 @@ type RunResult struct {
 	RunID string
 	// State is what the next call goes on from; nil: the earlier state is kept.
 	State *PersistedState
+	// After is how long to wait before the run is asked about again when its reason is AwaitingTasks; 0: the backend has
+	// no wish. What a run that waits for input or credentials asks for is the message of its Status.
+	After time.Duration
 }
