@@ -10,8 +10,8 @@ import (
 // Definition is one agent as its file declares it, `${NAME}` references unresolved. It is immutable; its hash names it.
 type Definition struct {
 	Name         string           `json:"name"`
-	Backend      string           `json:"backend"` // local
-	Model        Model            `json:"model"`
+	Backend      string           `json:"backend"`        // local or a2a
+	Model        Model            `json:"model,omitzero"` // of local agents
 	Instructions string           `json:"instructions,omitempty"`
 	Tools        []Tool           `json:"tools,omitempty"`
 	Limits       execution.Limits `json:"limits,omitzero"`
@@ -23,6 +23,8 @@ type Definition struct {
 	Retention time.Duration `json:"retention,omitempty"`
 	// Results say what becomes of large tool results.
 	Results Results `json:"results,omitzero"`
+	// Endpoint is where a remote agent is; nil for a local one. A remote agent has no model, instructions, tools or schema.
+	Endpoint *Endpoint `json:"endpoint,omitempty"`
 }
 
 // Results say what becomes of a tool result of more than Limit bytes; 256 KiB by default.
@@ -136,6 +138,16 @@ const (
 	ToolHuman  ToolType = "human"
 	ToolMCP    ToolType = "mcp"    // a server that gives several tools
 	ToolClient ToolType = "client" // carried out by the application that submitted
+	ToolAgent  ToolType = "agent"  // a run of another agent of the same file
+)
+
+// DelegateMode says how an agent runs that a tool calls.
+type DelegateMode string
+
+// The modes. Durable is the default.
+const (
+	Durable   DelegateMode = "durable"   // an execution of its own; the caller waits for it without a worker
+	Ephemeral DelegateMode = "ephemeral" // inside the call, and nothing of it is kept
 )
 
 // Recovery is the class of a tool call whose outcome may be unknown after a crash.
@@ -193,6 +205,11 @@ type Tool struct {
 	Approvals map[string]Approval `json:"approvals,omitempty"`
 	// Sequential calls of the tool run one after the other, in the order in which the model asked.
 	Sequential bool `json:"sequential,omitempty"`
+	// Agent is the agent that a tool of type agent runs, in Mode. Limits bound each of its runs, beside the agent's own and
+	// what is left of the caller's.
+	Agent  string           `json:"agent,omitempty"`
+	Mode   DelegateMode     `json:"mode,omitempty"`
+	Limits execution.Limits `json:"limits,omitzero"`
 }
 
 // Approval says which calls a person must approve. The zero value is never.

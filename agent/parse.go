@@ -10,9 +10,6 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// backendLocal is the only backend of this version.
-const backendLocal = "local"
-
 var (
 	validName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	validQueue = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
@@ -68,11 +65,16 @@ func parseFile(p *problems, root *node) []*Definition {
 			definitions = append(definitions, parseAgent(o, e.key))
 		}
 	}
+	checkCalled(agents, definitions)
 	return definitions
 }
 
 func parseAgent(o *object, name string) *Definition {
 	d := &Definition{Name: name, Backend: parseBackend(o)}
+	if d.Backend == BackendA2A {
+		parseRemoteAgent(o, d)
+		return d
+	}
 	d.Model = parseModel(o)
 	d.Instructions, _ = o.text("instructions")
 	d.Tools = parseTools(o)
@@ -85,19 +87,16 @@ func parseAgent(o *object, name string) *Definition {
 	checkMoney(o, d)
 	refuseAnswerTool(o, d)
 	d.Results = parseResults(o)
-	o.refuseUnknown("generation", "remote", "endpoint", "conversation", "webhook", "durability", "auth")
+	o.refuseKeys("only agents of the backend a2a have one", "endpoint")
+	o.refuseUnknown(laterAgentKeys...)
 	return d
 }
 
+// laterAgentKeys are keys of an agent that this version knows of and does not have.
+var laterAgentKeys = []string{"generation", "remote", "conversation", "webhook", "durability", "auth"}
+
 func parseBackend(o *object) string {
-	switch value, ok := o.text("backend"); {
-	case !ok, value == backendLocal:
-	case value == "a2a":
-		o.bad("backend", "a2a is not supported by this version")
-	default:
-		o.bad("backend", "must be local, not %q", value)
-	}
-	return backendLocal
+	return o.choice("backend", BackendLocal, BackendLocal, BackendA2A)
 }
 
 func parseQueue(o *object) string {

@@ -153,10 +153,15 @@ func requireToolDocs(agent *object, provider string) {
 			continue
 		}
 		o := &object{problems: agent.problems, node: item, path: agent.item("tools", i), asked: map[string]bool{}}
-		if kind, _ := o.text("type"); kind != string(ToolHTTP) && kind != string(ToolHuman) && kind != string(ToolClient) {
+		needed := []string{"description", "parameters"}
+		switch kind, _ := o.text("type"); ToolType(kind) {
+		case ToolHTTP, ToolHuman, ToolClient:
+		case ToolAgent:
+			needed = needed[:1] // its parameters have a default
+		default: // an mcp server says it itself
 			continue
 		}
-		for _, key := range []string{"description", "parameters"} {
+		for _, key := range needed {
 			if !o.has(key) {
 				o.bad(key, "is required: it is what the model knows of the tool")
 			}

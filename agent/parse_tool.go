@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"net/textproto"
 	"net/url"
 	"regexp"
@@ -14,11 +13,8 @@ const DefaultToolTimeout = 60 * time.Second
 
 const nameRule = "a tool's name has 1 to 64 characters of A-Z a-z 0-9 _ -"
 
-// laterTypes are types of tool that this version knows of and does not have.
-var laterTypes = []string{"agent"}
-
 // laterToolKeys are keys of a tool that this version knows of and does not have.
-var laterToolKeys = []string{"agent", "mode", "durability"}
+var laterToolKeys = []string{"durability"}
 
 // mcpKeys are the keys that only mcp tools have.
 var mcpKeys = []string{"command", "env", "allow", "trustHints", "approvals"}
@@ -34,12 +30,14 @@ var ownHeaders = []string{
 func parseTools(agent *object) []Tool {
 	items := agent.list("tools")
 	tools := make([]Tool, 0, len(items))
+	objects := make([]*object, 0, len(items))
 	first := map[string]int{}
 	for i, item := range items {
 		o := objectAt(agent.problems, item, agent.item("tools", i))
 		if o == nil {
 			continue
 		}
+		objects = append(objects, o)
 		tool := parseTool(o)
 		if at, twice := first[tool.Name]; twice {
 			o.bad("name", "tool %q is there twice; the first is tools[%d]", tool.Name, at)
@@ -49,6 +47,9 @@ func parseTools(agent *object) []Tool {
 		tools = append(tools, tool)
 	}
 	refusePrefixed(agent, items, tools)
+	for i, o := range objects {
+		refuseUnnamed(agent, i, o, tools)
+	}
 	if len(tools) == 0 {
 		return nil
 	}
@@ -56,23 +57,14 @@ func parseTools(agent *object) []Tool {
 }
 
 func parseTool(o *object) Tool {
-	var tool Tool
-	if name, ok := o.required("name"); ok {
-		if !validName.MatchString(name) {
-			o.bad("name", nameRule)
-		}
-		tool.Name = name
-	}
+	tool := Tool{Name: parseToolName(o)}
 	value, ok := o.required("type")
 	tool.Type = ToolType(value)
 	switch {
 	case !ok:
 		return tool
-	case slices.Contains(laterTypes, value):
-		o.bad("type", "%s is not supported by this version", value)
-		return tool
-	case tool.Type != ToolHTTP && tool.Type != ToolHuman && tool.Type != ToolMCP && tool.Type != ToolClient:
-		o.bad("type", "must be one of http, mcp, human, client, not %q", value)
+	case !slices.Contains([]ToolType{ToolHTTP, ToolMCP, ToolHuman, ToolAgent, ToolClient}, tool.Type):
+		o.bad("type", "must be one of http, mcp, human, agent, client, not %q", value)
 		return tool
 	}
 	switch tool.Type {
@@ -87,6 +79,11 @@ func parseTool(o *object) Tool {
 	case ToolClient:
 		parseToolSpec(o, &tool)
 		parseClientTool(o, &tool)
+	case ToolAgent:
+		parseAgentTool(o, &tool)
+	}
+	if tool.Type != ToolAgent {
+		o.refuseKeys("only agent tools have it", agentKeys...)
 	}
 	if tool.Type == ToolHuman {
 		o.refuseKeys("a person is asked anyway", "approval", "sequential")
@@ -134,22 +131,11 @@ func parseExpiry(o *object, tool *Tool) {
 
 func parseHumanTool(o *object, tool *Tool) {
 	parseExpiry(o, tool)
-	if tool.Parameters != nil && !declaresQuestion(tool.Parameters) {
+	if tool.Parameters != nil && !declaresProperty(tool.Parameters, "question") {
 		o.bad("parameters", "of a human tool must declare the property question, which is what the person reads")
 	}
 	o.refuseKeys("a human tool has none", "url", "headers", "probe", "timeout", "recovery", "onUnknown")
 	o.refuseKeys("only mcp tools have it", mcpKeys...)
-}
-
-func declaresQuestion(parameters json.RawMessage) bool {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if err := json.Unmarshal(parameters, &schema); err != nil {
-		return false
-	}
-	_, ok := schema.Properties["question"]
-	return ok
 }
 
 // refuseKeys reports keys that exist but not for this type of tool.

@@ -22,6 +22,13 @@ func (d *Definition) References() []Reference {
 		}
 	}
 	path := join("agents", d.Name)
+	if d.Remote() {
+		note(path+".endpoint.url", d.Endpoint.URL)
+		if d.Endpoint.Auth != nil {
+			note(path+".endpoint.auth.token", d.Endpoint.Auth.Token)
+		}
+		return all
+	}
 	noteModel(&d.Model, path+".model", note)
 	for i := range d.Model.Fallback {
 		noteModel(&d.Model.Fallback[i], fmt.Sprintf("%s.model.fallback[%d]", path, i), note)

@@ -25,6 +25,10 @@ func TestReferencesNameEveryVariableAndItsPlace(t *testing.T) {
 			{Name: "KEY", Path: "agents.openai.model.fallback[0].apiKey"},
 			{Name: "KEY", Path: "agents.openai.model.fallback[1].apiKey"},
 		},
+		"remote": {
+			{Name: "AGENTS_HOST", Path: "agents.remote.endpoint.url"},
+			{Name: "AGENT_TOKEN", Path: "agents.remote.endpoint.auth.token"},
+		},
 		"human": nil,
 	} {
 		definition, ok := catalog.Agent(name)

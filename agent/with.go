@@ -28,6 +28,9 @@ func (d *Definition) With(overrides execution.Overrides) (*Definition, error) {
 	if overrides.OverridesNothing() {
 		return d, nil
 	}
+	if d.Remote() {
+		return nil, refuseRemote(overrides)
+	}
 	own := *d
 	if err := own.useModel(overrides.Model); err != nil {
 		return nil, err

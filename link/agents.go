@@ -20,8 +20,14 @@ func (l *session) Agents(context.Context) ([]execution.AgentSummary, error) {
 	return summaries, nil
 }
 
-// capabilities are what the backend of an agent can do today: the local one, the only one of this version.
-func capabilities(*agent.Definition) execution.Capabilities {
+// capabilities are what the backend of an agent can do today.
+func capabilities(definition *agent.Definition) execution.Capabilities {
+	if definition.Remote() {
+		return execution.Capabilities{
+			Cancellation: "remote_abort", Continuation: "remote_state", Waits: "input_and_auth",
+			Transcript: "incremental_user_messages_with_remote_state", Output: "text_and_artifacts",
+		}
+	}
 	return execution.Capabilities{
 		Cancellation: "cooperative_token", Decisions: true, Overrides: true, FrontendTools: true,
 		Continuation: "in_process_state",

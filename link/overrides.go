@@ -174,6 +174,9 @@ func effective(declared *agent.Definition, r execution.CreateRequest) (definitio
 	} else {
 		definition = declared
 	}
+	if err := takesLimits(definition, r.Limits); err != nil {
+		return nil, nil, err
+	}
 	if limitsOf(definition, r).MaxCost > 0 && !definition.Model.Priced() {
 		if r.Limits != nil && r.Limits.MaxCost > 0 {
 			return nil, nil, invalid("limits.maxCost", "the price of every model that may be asked must be known: see prices in the agent file")
@@ -201,6 +204,18 @@ func unsupported(can execution.Capabilities, o execution.Overrides) string {
 		}
 	}
 	return ""
+}
+
+// takesLimits names the first limit that the agent's backend cannot keep.
+func takesLimits(definition *agent.Definition, limits *execution.Limits) error {
+	if limits == nil {
+		return nil
+	}
+	err := definition.TakesLimits(*limits)
+	if refused := new(agent.OverrideError); errors.As(err, &refused) {
+		return invalid(refused.Field, "%s", refused.Reason)
+	}
+	return err
 }
 
 // limitsOf are the limits in force for the submission.

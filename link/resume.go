@@ -57,6 +57,9 @@ func (s *Service) resumption(
 	if err != nil {
 		return journal.Resumption{}, err
 	}
+	if err := takesLimits(definition, limits); err != nil {
+		return journal.Resumption{}, err
+	}
 	next := limits.Over(definition.Limits)
 	if next.MaxCost > 0 && !definition.Model.Priced() {
 		return journal.Resumption{}, invalid("limits.maxCost",
