@@ -34,6 +34,7 @@ type Gate struct {
 	admit    func(*http.Request) error // of requests that need no credential
 	enter    func(*http.Request) (*Visit, error)
 	issuer   *Issuer
+	begun    begunLogins // on the issuer's page
 	failures *failures
 	logger   *slog.Logger
 }
@@ -51,6 +52,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Gate, error) {
 	g := &Gate{
 		Keys: keys, Sessions: &Sessions{vault: vault, keys: keys}, Streams: &StreamTokens{vault: vault, keys: keys},
 		admit: func(*http.Request) error { return nil }, issuer: cfg.Issuer, failures: newFailures(), logger: cfg.Logger,
+		begun: begunLogins{rdb: rdb, name: keys.cfg.Prefix + ":logins"},
 	}
 	g.enter = g.known
 	return g, nil

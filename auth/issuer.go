@@ -23,6 +23,8 @@ type IssuerConfig struct {
 	// The claims that name the caller. A name is looked up as it is, and then as a path whose parts a dot divides. Defaults:
 	// tenant, sub, role.
 	TenantClaim, SubjectClaim, RoleClaim string
+	// Login lets browsers log in on the issuer's own page. nil: there is no such login.
+	Login *LoginConfig
 	// Retry is how long an issuer that does not answer is left alone at first. Default 1s; the longest wait is 30s.
 	Retry time.Duration
 	// Refetch is the shortest time between two looks at the issuer's keys. Default 5s.
@@ -41,6 +43,13 @@ func (c IssuerConfig) withDefaults() (IssuerConfig, error) {
 		if *claim == "" {
 			*claim = def
 		}
+	}
+	if c.Login != nil {
+		login, err := c.Login.withDefaults(c.URL)
+		if err != nil {
+			return c, err
+		}
+		c.Login = &login
 	}
 	if c.Retry <= 0 {
 		c.Retry = time.Second
@@ -64,8 +73,14 @@ const longestRetry = 30 * time.Second
 // audience. Its keys are looked up again when a token names one that is not known, so that a rotation is followed. It is
 // safe for concurrent use; Run it.
 type Issuer struct {
-	cfg      IssuerConfig
-	verifier atomic.Pointer[oidc.IDTokenVerifier] // nil until the issuer has answered
+	cfg   IssuerConfig
+	known atomic.Pointer[knownIssuer] // nil until the issuer has answered
+}
+
+// knownIssuer is what the issuer has said of itself.
+type knownIssuer struct {
+	bearer *oidc.IDTokenVerifier // of tokens for the audience
+	login  *loginClient          // nil: browsers cannot log in there
 }
 
 // NewIssuer makes an Issuer. The error names the field that is wrong.
@@ -113,44 +128,77 @@ func (i *Issuer) discover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("issuer %s: %w", i.cfg.URL, err)
 	}
-	var document struct {
-		KeysURL string `json:"jwks_uri"`
-	}
+	var document discovered
 	if err := provider.Claims(&document); err != nil || document.KeysURL == "" {
 		return fmt.Errorf("issuer %s: it names no jwks_uri: %w", i.cfg.URL, errors.Join(err))
 	}
 	keys := newKeySet(ctx, document.KeysURL, i.cfg.Client, i.cfg.Refetch)
-	i.verifier.Store(oidc.NewVerifier(i.cfg.URL, keys, &oidc.Config{
-		ClientID: i.cfg.Audience, SupportedSigningAlgs: algorithms(),
-	}))
+	known := &knownIssuer{bearer: i.verifierFor(i.cfg.Audience, keys)}
+	if i.cfg.Login != nil {
+		known.login, err = newLoginClient(provider, document, i.cfg, i.verifierFor(i.cfg.Login.ClientID, keys))
+		if err != nil {
+			i.cfg.Logger.ErrorContext(ctx, "NOBODY CAN LOG IN ON THE ISSUER'S PAGE", "issuer", i.cfg.URL, "error", err)
+		}
+	}
+	i.known.Store(known)
 	return nil
+}
+
+// discovered is what is read of the issuer's document beside what the library reads.
+type discovered struct {
+	KeysURL     string   `json:"jwks_uri"`
+	LogoutURL   string   `json:"end_session_endpoint"`
+	Methods     []string `json:"token_endpoint_auth_methods_supported"`
+	NamesIssuer bool     `json:"authorization_response_iss_parameter_supported"`
+}
+
+func (i *Issuer) verifierFor(audience string, keys oidc.KeySet) *oidc.IDTokenVerifier {
+	return oidc.NewVerifier(i.cfg.URL, keys, &oidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms()})
+}
+
+// ask is what the issuer has said of itself. An issuer that has not answered yet is an error.
+func (i *Issuer) ask() (*knownIssuer, error) {
+	if known := i.known.Load(); known != nil {
+		return known, nil
+	}
+	return nil, fmt.Errorf("issuer %s has not answered yet", i.cfg.URL)
 }
 
 // visit is the visit of whoever shows a token.
 func (i *Issuer) visit(ctx context.Context, token string) (*Visit, error) {
-	verifier := i.verifier.Load()
-	if verifier == nil {
-		return nil, fmt.Errorf("issuer %s has not answered yet", i.cfg.URL)
+	known, err := i.ask()
+	if err != nil {
+		return nil, err
 	}
-	ctx, failed := withFetchFailure(ctx)
-	verified, err := verifier.Verify(ctx, token)
-	switch {
-	case err != nil && *failed != nil:
-		return nil, fmt.Errorf("issuer %s: %w", i.cfg.URL, *failed)
-	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errRefused, err)
-	}
-	var claims map[string]any
-	if err := verified.Claims(&claims); err != nil {
-		return nil, fmt.Errorf("%w: %w", errRefused, err)
+	verified, claims, err := i.verify(ctx, known.bearer, token)
+	if err != nil {
+		return nil, err
 	}
 	authority, err := i.authority(claims)
 	if err != nil {
 		return nil, execution.NewAPIError(execution.Forbidden, "the token names no caller: %v", err).In(header)
 	}
 	return &Visit{Authority: authority, Until: verified.Expiry}, nil
+}
+
+// verify reads a token of the issuer. errRefused: it is none that is good.
+func (i *Issuer) verify(
+	ctx context.Context, verifier *oidc.IDTokenVerifier, token string,
+) (verified *oidc.IDToken, claims map[string]any, err error) {
+	ctx, failed := withFetchFailure(ctx)
+	verified, err = verifier.Verify(ctx, token)
+	switch {
+	case err != nil && *failed != nil:
+		return nil, nil, fmt.Errorf("issuer %s: %w", i.cfg.URL, *failed)
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	case err != nil:
+		return nil, nil, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if err := verified.Claims(&claims); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	return verified, claims, nil
 }
 
 // authority reads who the token is of.

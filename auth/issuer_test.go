@@ -32,6 +32,8 @@ type issuer struct {
 	t       *testing.T
 	fetched atomic.Int64 // how often its keys were
 	silent  atomic.Bool
+	// endpoints change its document; nil takes one away. Set before it is asked.
+	endpoints map[string]any
 
 	mu   sync.Mutex
 	keys jose.JSONWebKeySet
@@ -42,10 +44,12 @@ func newIssuer(t *testing.T) *issuer {
 	i := &issuer{t: t}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{
+		document := map[string]any{
 			"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/auth",
 			"token_endpoint": i.URL + "/token", "id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"},
-		})
+		}
+		maps.Copy(document, i.endpoints)
+		_ = json.NewEncoder(w).Encode(document)
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.fetched.Add(1)

@@ -20,3 +20,17 @@ func SameOrigin(r *http.Request) bool {
 func Unsafe(r *http.Request) bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 }
+
+// OverTLS reports whether the browser's side of the connection is encrypted, here or at a proxy that says so.
+func OverTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+// originOf is the origin that the browser asked, as far as this process is told.
+func originOf(r *http.Request) string {
+	origin := url.URL{Scheme: "http", Host: r.Host}
+	if OverTLS(r) {
+		origin.Scheme = "https"
+	}
+	return origin.String()
+}

@@ -27,12 +27,13 @@ func Kinds() []Kind {
 		{"receipts", "{pNN}:x:<id>:receipts", purged},
 		{"results", "{pNN}:x:<id>:results", purged + ", or with the last fork that has them"},
 		{"blobs", "{pNN}:x:<id>:blobs", purged + "; of an earlier release"},
+		{"push configs", "{pNN}:x:<id>:push", purged},
 		{"conversation", "{pNN}:conv:<id>", "with its last execution and the last fork of that, by the reaper"},
 		{"messages", "{pNN}:conv:<id>:messages", "with its conversation"},
 		{"waiting", "{pNN}:conv:<id>:waiting", "with the last execution that waits"},
 		{"conversation listing", "{pNN}:conv:<id>:executions", "with its conversation"},
-		{"index", "{pNN}:due, :handoff, :purge, :cleanup", "with their last entry"},
-		{"listing", "{pNN}:tenant:…, :caller:…", "with their last entry"},
+		{"index", "{pNN}:due, :handoff, :purge, :cleanup, :push", "with their last entry"},
+		{"listing", "{pNN}:tenant:…, :caller:…, :named", "with their last entry"},
 		{"idempotency key", "{pNN}:idem:<hash>", purged},
 		{"sweep lock", "{pNN}:sweep", "after a moment"},
 		{"definition", "def:<sha256>", "never: one for each definition that was ever submitted to"},
@@ -41,6 +42,7 @@ func Kinds() []Kind {
 		{"API keys", "keys", "never: a revoked key is remembered"},
 		{"session", "session:<hash>", "when it runs out"},
 		{"stream token", "streamtoken:<hash>", "after ten minutes"},
+		{"begun logins", "logins", "ten minutes after the last one was begun"},
 		{"task", "asynq:{queue}:t:<id>", worker},
 		{"queue", "asynq:{queue}:pending, …", "with their last task; counts of a day after 90 days"},
 		{"queue server", "asynq:servers…, :workers…, :queues", "a moment after the worker; the names of queues never"},
@@ -62,13 +64,14 @@ func shapes() []shape {
 		all = append(all, of(tail, part+"x:"+id+":"+tail))
 	}
 	return append(all,
-		of("row", part+"x:"+id),
+		of("row", part+"x:"+id), of("push configs", part+"x:"+id+":push"),
 		of("conversation", part+"conv:"+id), of("messages", part+"conv:"+id+":messages"),
 		of("waiting", part+"conv:"+id+":waiting"), of("conversation listing", part+"conv:"+id+":executions"),
-		of("index", part+"(due|handoff|purge|cleanup)"), of("listing", part+"(tenant|caller):.*"),
+		of("index", part+"(due|handoff|purge|cleanup|push)"), of("listing", part+"((tenant|caller):.*|named)"),
 		of("idempotency key", part+"idem:"+id), of("sweep lock", part+"sweep"),
 		of("definition", "def:"+id), of("worker", "workers|worker:"+id+"(:holding)?"), of("wake-up", `\{wake\}:.+`),
 		of("API keys", "keys"), of("session", "session:"+id), of("stream token", "streamtoken:"+id),
+		of("begun logins", "logins"),
 	)
 }
 
