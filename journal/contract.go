@@ -68,5 +68,6 @@ type Store interface {
 	Lister
 	Inspector
 	Definitions
+	PushConfigs
 	Feed
 }

@@ -77,6 +77,11 @@ func commandCalls() map[string]call {
 	in := func(state execution.State) func(*bench) *actor {
 		return func(b *bench) *actor { return b.arrange(state) }
 	}
+	pushed := func(b *bench) *actor {
+		a := b.arrange(execution.Running)
+		a.push("one", "config", "submitted")
+		return a
+	}
 	return map[string]call{
 		"Reserve": {in(execution.Running), func(a *actor, _ journal.Hold) (any, error) {
 			n := a.b.submission(func(n *journal.NewExecution) {
@@ -120,6 +125,18 @@ func commandCalls() map[string]call {
 		"CompleteDelegationCleanup": {in(execution.Finalizing), func(a *actor, _ journal.Hold) (any, error) {
 			return a.b.Store.CompleteDelegationCleanup(a.b.ctx(), a.id, theLease)
 		}},
+		"PutPushConfig": {in(execution.Running), func(a *actor, _ journal.Hold) (any, error) {
+			return nil, a.b.Store.PutPushConfig(a.b.ctx(), a.id, "one", []byte("config"), "")
+		}},
+		"DeletePushConfig": {pushed, func(a *actor, _ journal.Hold) (any, error) {
+			return nil, a.b.Store.DeletePushConfig(a.b.ctx(), a.id, "one")
+		}},
+		"MarkPushed": {pushed, func(a *actor, _ journal.Hold) (any, error) {
+			return nil, a.b.Store.MarkPushed(a.b.ctx(), a.id, "one", "working")
+		}},
+		"DropPushes": {pushed, func(a *actor, _ journal.Hold) (any, error) {
+			return a.b.Store.DropPushes(a.b.ctx(), a.id, "submitted")
+		}},
 		"PutDefinition": {in(execution.Running), func(a *actor, _ journal.Hold) (any, error) {
 			return nil, a.b.Store.PutDefinition(a.b.ctx(), "hash", []byte("definition"))
 		}},
@@ -147,6 +164,8 @@ func readingMethods() map[string]bool {
 		"Blob": true, "List": true, "Inspect": true, "Count": true,
 		"Definition": true, "Requests": true, "Recoverable": true, "Sweep": true, "OpenExecutions": true,
 		"Follow": true, "FollowAll": true, "PublishFrame": true, "FollowRequests": true, "LastSequences": true,
+		// These two move entries of an index that somebody looks at anyway.
+		"PushConfigs": true, "TakePushes": true, "KeepPushes": true,
 	}
 }
 

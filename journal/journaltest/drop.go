@@ -170,6 +170,26 @@ func (d *dropping) Purge(ctx context.Context, seen journal.Due) error {
 	return err
 }
 
+func (d *dropping) PutPushConfig(ctx context.Context, id execution.ID, name string, config []byte, mark string) error {
+	_, err := reply(d, struct{}{}, d.Store.PutPushConfig(ctx, id, name, config, mark))
+	return err
+}
+
+func (d *dropping) DeletePushConfig(ctx context.Context, id execution.ID, name string) error {
+	_, err := reply(d, struct{}{}, d.Store.DeletePushConfig(ctx, id, name))
+	return err
+}
+
+func (d *dropping) MarkPushed(ctx context.Context, id execution.ID, name, mark string) error {
+	_, err := reply(d, struct{}{}, d.Store.MarkPushed(ctx, id, name, mark))
+	return err
+}
+
+func (d *dropping) DropPushes(ctx context.Context, id execution.ID, mark string) (bool, error) {
+	answer, err := d.Store.DropPushes(ctx, id, mark)
+	return reply(d, answer, err)
+}
+
 func (d *dropping) PutDefinition(ctx context.Context, hash string, definition []byte) error {
 	_, err := reply(d, struct{}{}, d.Store.PutDefinition(ctx, hash, definition))
 	return err

@@ -59,6 +59,7 @@ func groups() []group {
 		{"list", listClauses()},
 		{"inspect", inspectClauses()},
 		{"feed", feedClauses()},
+		{"push configs", pushClauses()},
 	}
 }
 

@@ -60,5 +60,11 @@ func (r *row) dump(key string, out map[string]string) {
 	for hash, content := range r.blobs {
 		out[key+":results:"+hash] = string(content)
 	}
+	for name, c := range r.pushes.configs {
+		out[key+":push:"+name] = fmt.Sprintf("%q %q", c.config, c.mark)
+	}
+	if r.pushes.look {
+		out["push:"+key] = strconv.FormatInt(r.pushes.atMs, 10)
+	}
 	out[key+":calls"] = fmt.Sprintf("%+v %+v", r.lastCall, r.lastCommit)
 }

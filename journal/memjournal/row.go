@@ -51,6 +51,8 @@ type row struct {
 	runnableMs int64  // when its wake number was raised
 	restMs     int64  // when it was suspended or began to finalize
 	cancelMs   int64  // when a cancel was recorded
+
+	pushes pushes
 }
 
 // storedEvent is an event as it is kept: the payload as bytes.

@@ -100,7 +100,7 @@ func (a *audit) look(ctx context.Context, keys []string) error {
 // membersOf says what the entries of an index are: ids, or tails of ids. Empty: the key is no index.
 func membersOf(tail string) string {
 	switch tail {
-	case "due", "handoff", "purge", "cleanup":
+	case "due", "handoff", "purge", "cleanup", "push":
 		return "ids"
 	}
 	kind, _, _ := strings.Cut(tail, ":")

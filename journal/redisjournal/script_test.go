@@ -128,7 +128,7 @@ func TestScriptsWriteThroughSave(t *testing.T) {
 	exceptions := []string{"audit_entries", "delete", "lib", "mark_key", "postpone", "purge", "purge_key", "reserve_key", "sweep"}
 	writes := regexp.MustCompile(`redis\.call\('(HSET|HDEL|HINCRBY|RPUSH|ZADD|ZREM|SET|DEL|UNLINK|PUBLISH)'`)
 	for name, body := range luaFiles(t) {
-		if !slices.Contains(exceptions, name) && !strings.HasSuffix(name, usual) {
+		if !slices.Contains(exceptions, name) && !strings.HasPrefix(name, "push_") && !strings.HasSuffix(name, usual) {
 			require.Empty(t, writes.FindString(body), name)
 		}
 	}

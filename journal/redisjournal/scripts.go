@@ -9,6 +9,7 @@ type scripts struct {
 	completeInteraction, attachDelegation                          *script
 	sweep, requeue, postpone, expire, purge, purgeKey, recoverable *script
 	get, events, read, ledger, list, inspect, audit, auditEntries  *script
+	pushPut, pushDelete, pushMark, pushTake, pushKeep, pushDrop    *script
 }
 
 func loadScripts(constants []constant) scripts {
@@ -25,5 +26,7 @@ func loadScripts(constants []constant) scripts {
 		purge: load("purge"), purgeKey: load("purge_key"), recoverable: load("recoverable"), get: load("get"),
 		events: load("events"), read: load("read"), ledger: load("ledger"), list: load("list"),
 		inspect: load("inspect"), audit: load("audit"), auditEntries: load("audit_entries"),
+		pushPut: load("push_put"), pushDelete: load("push_delete"), pushMark: load("push_mark"),
+		pushTake: load("push_take"), pushKeep: load("push_keep"), pushDrop: load("push_drop"),
 	}
 }

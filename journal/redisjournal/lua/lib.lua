@@ -398,5 +398,6 @@ local function erase(x)
       redis.call('UNLINK', key .. ':results')
     end
   end
-  redis.call('UNLINK', x.key, x.key .. ':blobs', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
+  redis.call('ZREM', partition(x) .. 'push', row.id)
+  redis.call('UNLINK', x.key, x.key .. ':blobs', x.key .. ':push', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
 end
