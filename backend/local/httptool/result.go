@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,9 +12,6 @@ import (
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 )
-
-// maxRetryAfter bounds what a server may wish for.
-const maxRetryAfter = 24 * time.Hour
 
 // result makes an answer of a reply, or the error that says what may be done about it.
 func (t *Tool) result(call execution.ToolCall, r *reply) (*execution.ToolResult, error) {
@@ -52,22 +48,21 @@ func (t *Tool) errorResult(call execution.ToolCall, text string) *execution.Tool
 // not say whether the call was carried out.
 func (t *Tool) statusError(r *reply, other local.ErrorKind) error {
 	err := &local.Error{
-		Kind:    local.Transient,
+		Kind:    local.StatusKind(r.status),
 		Message: fmt.Sprintf("the tool %s answered %s", t.declared.Name, statusText(r.status)),
 	}
-	switch r.status {
-	case http.StatusTooManyRequests:
-		err.Code = "tool_rate_limited"
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusServiceUnavailable:
-		err.Code = "tool_unavailable"
-	default:
-		if r.status < 500 {
-			return nil
-		}
+	switch {
+	case err.Kind == local.Permanent:
+		return nil
+	case err.Kind == local.Unknown:
 		err.Code, err.Kind = "tool_failed", other
 		return err
+	case r.status == http.StatusTooManyRequests:
+		err.Code = "tool_rate_limited"
+	default:
+		err.Code = "tool_unavailable"
 	}
-	err.RetryAfter = retryAfter(r.retryAfter, time.Now())
+	err.RetryAfter = local.RetryAfter(r.retryAfter, time.Now())
 	return err
 }
 
@@ -88,18 +83,4 @@ func content(body []byte) json.RawMessage {
 		panic(err) // a Go string always encodes
 	}
 	return text
-}
-
-// retryAfter reads a number of seconds or an HTTP date; 0 when there is no wish, or none that makes sense.
-func retryAfter(value string, now time.Time) time.Duration {
-	if value == "" {
-		return 0
-	}
-	wish := time.Duration(0)
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		wish = time.Duration(min(seconds, int64(maxRetryAfter/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wish = at.Sub(now)
-	}
-	return min(max(wish, 0), maxRetryAfter)
 }
