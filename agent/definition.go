@@ -25,6 +25,8 @@ type Definition struct {
 	Results Results `json:"results,omitzero"`
 	// Endpoint is where a remote agent is; nil for a local one. A remote agent has no model, instructions, tools or schema.
 	Endpoint *Endpoint `json:"endpoint,omitempty"`
+	// Publish says how the agent is shown to the agents of others; nil: it is not.
+	Publish *Publish `json:"-"`
 }
 
 // Results say what becomes of a tool result of more than Limit bytes; 256 KiB by default.

@@ -70,7 +70,7 @@ func parseFile(p *problems, root *node) []*Definition {
 }
 
 func parseAgent(o *object, name string) *Definition {
-	d := &Definition{Name: name, Backend: parseBackend(o)}
+	d := &Definition{Name: name, Backend: parseBackend(o), Publish: parsePublish(o)}
 	if d.Backend == BackendA2A {
 		parseRemoteAgent(o, d)
 		return d

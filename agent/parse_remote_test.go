@@ -89,7 +89,7 @@ func TestParseRefusesRemoteAgents(t *testing.T) {
 		"results":        {endpoint("poll: 1s") + "    results: {}\n", "f.yaml:5: agents.demo.results: does not belong here"},
 		"limits":         {endpoint("poll: 1s") + "    limits: {maxTurns: 1}\n", "f.yaml:5: agents.demo.limits.maxTurns: does not belong here: a remote agent does not tell what it uses"},
 		"limits unknown": {endpoint("poll: 1s") + "    limits: {max: 1}\n", "f.yaml:5: agents.demo.limits.max: unknown key; known are deadline"},
-		"agent unknown":  {endpoint("poll: 1s") + "    color: red\n", "f.yaml:5: agents.demo.color: unknown key; known are backend, endpoint, limits, queue, retention"},
+		"agent unknown":  {endpoint("poll: 1s") + "    color: red\n", "f.yaml:5: agents.demo.color: unknown key; known are backend, endpoint, limits, publish, queue, retention"},
 		"later":          {endpoint("poll: 1s") + "    webhook: x\n", "f.yaml:5: agents.demo.webhook: is not supported by this version"},
 	} {
 		t.Run(name, func(t *testing.T) {

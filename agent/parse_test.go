@@ -133,7 +133,7 @@ func TestParseReportsEveryMistakeInOrder(t *testing.T) {
 		"agents.yaml:5: agents.demo.tools[0].probe: is required by recovery: reconcile",
 		"agents.yaml:7: agents.demo.tools[0].url: must be an absolute http or https URL",
 		"agents.yaml:10: agents.demo.limits.maxTurns: must not be negative",
-		"agents.yaml:11: agents.demo.color: unknown key; known are backend, instructions, limits, model, outputRetries, outputSchema, queue, results, retention, tools",
+		"agents.yaml:11: agents.demo.color: unknown key; known are backend, instructions, limits, model, outputRetries, outputSchema, publish, queue, results, retention, tools",
 	}, "\n"))
 	var file *agent.FileError
 	require.ErrorAs(t, err, &file)
