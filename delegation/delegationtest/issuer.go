@@ -1,0 +1,147 @@
+// Package delegationtest gives tests a real authorization server that exchanges tokens: the OpenID provider of zitadel/oidc,
+// which was written by others and knows nothing of Pawl.
+package delegationtest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zitadel/oidc/v3/example/server/storage"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+
+	"github.com/pawl-run/pawl/delegation"
+	"github.com/pawl-run/pawl/execution"
+)
+
+// The client that Pawl is at the server, and the users that may and may not delegate.
+const (
+	ClientID     = "pawl"
+	ClientSecret = "client-secret-that-nobody-sees"
+	User         = "id1"
+	Powerless    = "id2"
+)
+
+// Issuer is an authorization server under test.
+type Issuer struct {
+	URL string
+
+	storage  *storage.Storage
+	provider *op.Provider
+	server   *httptest.Server
+
+	// Exchanges, Refreshes and Revocations count the requests that were taken.
+	Exchanges, Refreshes, Revocations atomic.Int64
+	// Down has every request answered with 503 while it is set.
+	Down atomic.Bool
+}
+
+// Start runs a server on loopback until the test ends.
+func Start(tb testing.TB) *Issuer {
+	tb.Helper()
+	i := &Issuer{}
+	i.server = httptest.NewServer(http.HandlerFunc(i.serve))
+	tb.Cleanup(i.server.Close)
+	i.URL = i.server.URL
+	i.storage = storage.NewStorageWithClients(storage.NewUserStore(i.URL), map[string]*storage.Client{
+		ClientID: storage.WebClient(ClientID, ClientSecret),
+	})
+	provider, err := op.NewProvider(&op.Config{
+		CryptoKey: [32]byte{1}, CryptoKeyId: "1", CodeMethodS256: true, GrantTypeRefreshToken: true,
+	}, policy{i.storage}, op.StaticIssuer(i.URL), op.WithAllowInsecure(), op.WithLogger(slog.New(slog.DiscardHandler)))
+	require.NoError(tb, err)
+	i.provider = provider
+	return i
+}
+
+// policy answers as a server should to a user who may not delegate: the storage's own error is taken for a fault.
+type policy struct{ *storage.Storage }
+
+// ValidateTokenExchangeRequest refuses with invalid_request, as RFC 8693 says in section 2.2.2.
+func (p policy) ValidateTokenExchangeRequest(ctx context.Context, request op.TokenExchangeRequest) error {
+	if err := p.Storage.ValidateTokenExchangeRequest(ctx, request); err != nil {
+		return oidc.ErrInvalidRequest().WithParent(err)
+	}
+	return nil
+}
+
+func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
+	if i.Down.Load() {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
+	if r.Method == http.MethodPost {
+		i.count(r)
+	}
+	i.provider.ServeHTTP(w, r)
+}
+
+func (i *Issuer) count(r *http.Request) {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/revoke"):
+		i.Revocations.Add(1)
+	case r.ParseForm() != nil:
+	case r.PostForm.Get("grant_type") == string(oidc.GrantTypeTokenExchange):
+		i.Exchanges.Add(1)
+	case r.PostForm.Get("grant_type") == string(oidc.GrantTypeRefreshToken):
+		i.Refreshes.Add(1)
+	}
+}
+
+// TokenURL and RevokeURL are the server's endpoints.
+func (i *Issuer) TokenURL() string { return i.URL + "/oauth/token" }
+
+// RevokeURL is where tokens are revoked.
+func (i *Issuer) RevokeURL() string { return i.URL + "/revoke" }
+
+// request asks the storage for a token of a user.
+type request struct{ user string }
+
+func (r request) GetSubject() string    { return r.user }
+func (r request) GetAudience() []string { return []string{ClientID} }
+func (r request) GetScopes() []string   { return []string{oidc.ScopeOpenID, oidc.ScopeProfile} }
+
+// SignIn is an access token of the user, as a login would give.
+func (i *Issuer) SignIn(tb testing.TB, user string) execution.Credential {
+	tb.Helper()
+	id, _, err := i.storage.CreateAccessToken(context.Background(), request{user: user})
+	require.NoError(tb, err)
+	token, err := i.provider.Crypto().Encrypt(id + ":" + user)
+	require.NoError(tb, err)
+	return execution.NewCredential(token)
+}
+
+// Good reports whether the server takes the token now.
+func (i *Issuer) Good(tb testing.TB, token execution.Credential) bool {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
+	defer cancel()
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, i.URL+"/userinfo", http.NoBody)
+	require.NoError(tb, err)
+	ask.Header.Set("Authorization", "Bearer "+token.Reveal())
+	answer, err := http.DefaultClient.Do(ask)
+	require.NoError(tb, err)
+	require.NoError(tb, answer.Body.Close())
+	return answer.StatusCode == http.StatusOK
+}
+
+// Config is that of a broker at this server.
+func (i *Issuer) Config(vault delegation.Vault, keys *delegation.Keyring) delegation.ExchangeConfig {
+	return delegation.ExchangeConfig{
+		TokenURL: i.TokenURL(), RevokeURL: i.RevokeURL(), ClientID: ClientID,
+		ClientSecret: execution.NewCredential(ClientSecret), RequestedTokenType: delegation.RefreshTokenType,
+		Allowed: delegation.Allowed{Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeOfflineAccess}},
+		Vault:   vault, Keyring: keys, Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// Key is a key to seal with.
+func Key(n byte) string { return fmt.Sprintf("%s=", strings.Repeat(string('A'+rune(n)), 43)) }

@@ -1,0 +1,287 @@
+package delegation
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// The kinds of token, as RFC 8693 names them.
+const (
+	AccessTokenType  = "urn:ietf:params:oauth:token-type:access_token"
+	RefreshTokenType = "urn:ietf:params:oauth:token-type:refresh_token"
+	IDTokenType      = "urn:ietf:params:oauth:token-type:id_token"
+	JWTType          = "urn:ietf:params:oauth:token-type:jwt"
+)
+
+// ExchangeConfig says how leases are made at an authorization server. TokenURL, ClientID, Vault and Keyring are required.
+type ExchangeConfig struct {
+	// TokenURL is the server's token endpoint; https, or http to this machine.
+	TokenURL string
+	// RevokeURL is where tokens are revoked (RFC 7009); empty: they are forgotten and run out by themselves.
+	RevokeURL string
+	// ClientID and ClientSecret are how the server knows Pawl, by HTTP basic authentication.
+	ClientID     string
+	ClientSecret execution.Credential
+	// SubjectTokenType is the kind of credential that callers bring. AccessTokenType when empty.
+	SubjectTokenType string
+	// RequestedTokenType is the kind of token that is asked for. AccessTokenType when empty; some servers give a refresh token,
+	// without which a lease lasts as long as its first token, only to those who ask for RefreshTokenType.
+	RequestedTokenType string
+	Allowed            Allowed
+	Vault              Vault
+	Keyring            *Keyring
+	// HTTP sends the requests; nil: a client of its own. Redirects are never followed.
+	HTTP *http.Client
+	// Timeout bounds a request to the server. 10 s when 0.
+	Timeout time.Duration
+	// Ahead is how long before its end a token is replaced. 60 s when 0.
+	Ahead  time.Duration
+	Logger *slog.Logger // slog.Default when nil
+}
+
+const (
+	defaultTimeout = 10 * time.Second
+	defaultAhead   = time.Minute
+	lockPoll       = 50 * time.Millisecond
+)
+
+// Exchange is a broker on OAuth 2.0 token exchange (RFC 8693): the caller's credential is exchanged for tokens that are made
+// for the execution, and these are renewed with the refresh token that came with them or, where there is none, by exchanging
+// them in turn while they are good.
+type Exchange struct{ cfg ExchangeConfig }
+
+var _ Broker = (*Exchange)(nil)
+
+// NewExchange names what is missing or wrong.
+func NewExchange(cfg ExchangeConfig) (*Exchange, error) {
+	switch {
+	case cfg.ClientID == "":
+		return nil, errors.New("delegation: ClientID is required")
+	case cfg.Vault == nil || cfg.Keyring == nil:
+		return nil, errors.New("delegation: Vault and Keyring are required")
+	}
+	if err := checkURL("TokenURL", cfg.TokenURL); err != nil {
+		return nil, err
+	}
+	if cfg.RevokeURL != "" {
+		if err := checkURL("RevokeURL", cfg.RevokeURL); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.SubjectTokenType == "" {
+		cfg.SubjectTokenType = AccessTokenType
+	}
+	if cfg.RequestedTokenType == "" {
+		cfg.RequestedTokenType = AccessTokenType
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Ahead <= 0 {
+		cfg.Ahead = defaultAhead
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	client := http.Client{}
+	if cfg.HTTP != nil {
+		client = *cfg.HTTP
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	cfg.HTTP = &client
+	return &Exchange{cfg: cfg}, nil
+}
+
+// checkURL refuses addresses to which a secret would go in the clear over a network.
+func checkURL(name, text string) error {
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Host == "" || parsed.User != nil {
+		return fmt.Errorf("delegation: %s is not an address such as https://login.example.com/token", name)
+	}
+	local := parsed.Hostname() == "localhost" || parsed.Hostname() == "127.0.0.1" || parsed.Hostname() == "::1"
+	if parsed.Scheme != "https" && (parsed.Scheme != "http" || !local) {
+		return fmt.Errorf("delegation: %s must be https, or http to this machine", name)
+	}
+	return nil
+}
+
+func newName() string { return rand.Text() }
+
+// record is what a lease stands for. It is stored sealed.
+type record struct {
+	Version      int                         `json:"v"`
+	Ref          Ref                         `json:"ref"`
+	Revision     uint64                      `json:"revision"`
+	AccessToken  string                      `json:"accessToken"`
+	RefreshToken string                      `json:"refreshToken,omitempty"`
+	ExpiresAtMs  int64                       `json:"expiresAtMs,omitempty"` // of the access token; 0: nobody has said
+	Request      execution.DelegationRequest `json:"request"`
+}
+
+func (r record) lease() Lease {
+	lease := Lease{Ref: r.Ref, Revision: r.Revision}
+	if r.ExpiresAtMs > 0 {
+		lease.ExpiresAt = time.UnixMilli(r.ExpiresAtMs)
+	}
+	return lease
+}
+
+// fresh reports whether the access token is good for a while.
+func (r record) fresh(ahead time.Duration) bool {
+	return r.ExpiresAtMs == 0 || time.Now().Add(ahead).UnixMilli() < r.ExpiresAtMs
+}
+
+// take puts the server's answer into the record, as its next revision.
+func (r record) take(granted tokens) record {
+	r.Version, r.AccessToken, r.Revision = 1, granted.AccessToken, r.Revision+1
+	if granted.RefreshToken != "" { // else the old one stays good
+		r.RefreshToken = granted.RefreshToken
+	}
+	r.ExpiresAtMs = 0
+	if granted.ExpiresIn > 0 {
+		r.ExpiresAtMs = time.Now().Add(time.Duration(granted.ExpiresIn) * time.Second).UnixMilli()
+	}
+	return r
+}
+
+// load reads the record of an execution; nil when there is none. sealed is as it is stored.
+func (e *Exchange) load(ctx context.Context, id execution.ID) (found *record, sealed []byte, err error) {
+	sealed, err = e.cfg.Vault.Load(ctx, id)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if sealed == nil {
+		return nil, nil, nil
+	}
+	found, err = e.unseal(id, sealed)
+	return found, sealed, err
+}
+
+func (e *Exchange) unseal(id execution.ID, sealed []byte) (*record, error) {
+	text, err := e.cfg.Keyring.open(sealed, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the record of %s was sealed with a key that is not among ours", ErrLost, id)
+	}
+	var found record
+	if err := json.Unmarshal(text, &found); err != nil {
+		return nil, fmt.Errorf("%w: the record of %s cannot be read", ErrLost, id)
+	}
+	return &found, nil
+}
+
+func (e *Exchange) sealed(id execution.ID, r record) ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode the lease of %s: %w", id, err)
+	}
+	return e.cfg.Keyring.seal(text, string(id)), nil
+}
+
+// Establish implements Broker. When two establish the lease of one execution at once, the tokens of the second are revoked.
+func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
+	request, err := e.cfg.Allowed.Narrow(grant.Request)
+	if err != nil {
+		return Lease{}, err
+	}
+	found, _, err := e.load(ctx, grant.Execution)
+	if err != nil {
+		return Lease{}, err
+	}
+	if found != nil {
+		return found.lease(), nil
+	}
+	if grant.Caller.IsZero() {
+		return Lease{}, &Refusal{Reason: "the caller brought no token that can be exchanged: an API key cannot be, a bearer token of " +
+			"the identity provider can"}
+	}
+	granted, err := e.exchange(ctx, grant.Caller, e.cfg.SubjectTokenType, request)
+	if err != nil {
+		return Lease{}, err
+	}
+	made := record{Ref: Ref("lease_" + newName()), Request: request}.take(granted)
+	sealed, err := e.sealed(grant.Execution, made)
+	if err != nil {
+		return Lease{}, err
+	}
+	// What the server granted is kept whatever becomes of the request: else nobody could revoke it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout)
+	defer cancel()
+	stored, err := e.cfg.Vault.Create(ctx, grant.Execution, sealed)
+	if err != nil {
+		e.giveBack(ctx, grant.Execution, made)
+		return Lease{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if !bytes.Equal(stored, sealed) {
+		e.giveBack(ctx, grant.Execution, made)
+		if found, err = e.unseal(grant.Execution, stored); err != nil {
+			return Lease{}, err
+		}
+		return found.lease(), nil
+	}
+	return made.lease(), nil
+}
+
+// giveBack revokes tokens that no record holds.
+func (e *Exchange) giveBack(ctx context.Context, id execution.ID, r record) {
+	if err := e.revoke(ctx, r); err != nil {
+		e.cfg.Logger.WarnContext(ctx, "tokens were not revoked and run out by themselves", "execution", id, "error", err)
+	}
+}
+
+// Token implements Broker.
+func (e *Exchange) Token(ctx context.Context, id execution.ID, ref Ref) (Token, error) {
+	found, _, err := e.of(ctx, id, ref)
+	if err != nil {
+		return Token{}, err
+	}
+	if !found.fresh(e.cfg.Ahead) {
+		return Token{}, fmt.Errorf("%w: of %s", ErrExpired, id)
+	}
+	token := Token{Value: execution.NewCredential(found.AccessToken), ExpiresAt: found.lease().ExpiresAt}
+	return token, nil
+}
+
+// of is the record of a lease.
+func (e *Exchange) of(ctx context.Context, id execution.ID, ref Ref) (*record, []byte, error) {
+	found, sealed, err := e.load(ctx, id)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case found == nil:
+		return nil, nil, fmt.Errorf("%w: %s has none", ErrLost, id)
+	case found.Ref != ref:
+		return nil, nil, fmt.Errorf("%w: %s has another one", ErrLost, id)
+	}
+	return found, sealed, nil
+}
+
+// Revoke implements Broker.
+func (e *Exchange) Revoke(ctx context.Context, id execution.ID) error {
+	found, _, err := e.load(ctx, id)
+	switch {
+	case errors.Is(err, ErrLost): // nobody can read what to revoke
+		e.cfg.Logger.WarnContext(ctx, "a lease cannot be opened and is forgotten; its tokens run out by themselves", "execution", id)
+	case err != nil:
+		return err
+	case found == nil:
+		return nil
+	default:
+		if err := e.revoke(ctx, *found); err != nil {
+			return err
+		}
+	}
+	if err := e.cfg.Vault.Delete(ctx, id); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
