@@ -1,5 +1,7 @@
 package execution
 
+import "encoding/json"
+
 // FrameType names a kind of frame.
 type FrameType string
 
@@ -7,6 +9,7 @@ type FrameType string
 const (
 	FrameTextDelta    FrameType = "text_delta"
 	FrameToolProgress FrameType = "tool_progress"
+	FrameAgentEvent   FrameType = "agent_event" // of a remote agent's run
 )
 
 // Frame is a transient stream message: never in the log, never repeated, and lost when nobody listens.
@@ -23,4 +26,6 @@ type Frame struct {
 	// Offset counts the characters (Unicode code points) of the answer before Text; left out when it is 0.
 	Offset int    `json:"offset,omitempty"`
 	Text   string `json:"text,omitempty"`
+	// Event is what an agent_event tells: {"type", …}.
+	Event json.RawMessage `json:"event,omitempty"`
 }

@@ -20,4 +20,4 @@ func (t EventType) Terminal() bool {
 }
 
 // FrameTypes are the types of frame.
-func FrameTypes() []FrameType { return []FrameType{FrameTextDelta, FrameToolProgress} }
+func FrameTypes() []FrameType { return []FrameType{FrameTextDelta, FrameToolProgress, FrameAgentEvent} }

@@ -103,6 +103,9 @@ func (f *frames) add(frame execution.Frame) {
 		return
 	}
 	frame.Step = f.step
+	if frame.Type == execution.FrameAgentEvent && len(f.pending) < maxPendingFrames { // it has no text
+		f.pending = append(f.pending, frame)
+	}
 	frame = behind(frame, f.join(frame))
 	for frame.Text != "" {
 		if len(f.pending) >= maxPendingFrames {
@@ -159,7 +162,7 @@ func prefix(text string, room int) int {
 	return max(0, room)
 }
 
-// run sends the first frame at once and then one per interval. At the end it sends what is left of the answer's text: the
+// run sends the first frame at once and then one per interval. At the end it sends what is left but for tool_progress: the
 // progress of a call that is over is no news.
 func (f *frames) run() {
 	defer close(f.finished)
@@ -173,7 +176,7 @@ func (f *frames) run() {
 		case <-ticker.C:
 		case <-f.done:
 			for frame, ok := f.next(); ok; frame, ok = f.next() {
-				if frame.Type == execution.FrameTextDelta && !f.sent(frame) {
+				if frame.Type != execution.FrameToolProgress && !f.sent(frame) {
 					return
 				}
 			}

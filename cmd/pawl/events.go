@@ -27,7 +27,7 @@ func newEvents(s streams, dial dialer) *cobra.Command {
 		Use: "events", Short: "Follow the events of all executions", Args: cobra.NoArgs,
 		Long: "Follow the events of the executions that you may see, from now on or from --since, until Ctrl-C: one line per event.\n" +
 			"It survives restarts of the API and misses nothing. Frames, such as the pieces of answers, come only where --types\n" +
-			"names their type (text_delta, tool_progress).\n\n" +
+			"names their type (text_delta, tool_progress, agent_event).\n\n" +
 			"With --json each is a line of JSON: {executionId, sequence, occurredAtMs, type, …}; a frame {executionId, type, step, …}.",
 		Example: asTyped(self(), `  pawl events
   pawl events --types execution_failed,execution_suspended --since 1h --json`),

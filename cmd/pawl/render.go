@@ -52,6 +52,7 @@ func (r *renderer) frame(frame execution.Frame) {
 		r.print(strings.ReplaceAll(clean(piece), "\n", "\n          │ "))
 	case execution.FrameToolProgress:
 		r.line(fmt.Sprintf("          · %s %s", frame.CallID, oneLine(frame.Text)))
+	case execution.FrameAgentEvent: // has no text
 	}
 }
 

@@ -131,7 +131,7 @@ const follow = () => {
   });
   for (const type of types.split(" ")) {
     source.addEventListener(type, (event) => {
-      if (type === "tool_progress") return;
+      if (type === "tool_progress" || type === "agent_event") return;
       if (type === "text_delta") { answer.piece(JSON.parse(event.data)); return; }
       if (type === "model_completed" || type.startsWith("execution_")) answer.done();
       changed();
