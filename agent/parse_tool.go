@@ -85,6 +85,9 @@ func parseTool(o *object) Tool {
 	if tool.Type != ToolAgent {
 		o.refuseKeys("only agent tools have it", agentKeys...)
 	}
+	if tool.Type != ToolHTTP {
+		o.refuseKeys("only http tools have it", "auth")
+	}
 	if tool.Type == ToolHuman {
 		o.refuseKeys("a person is asked anyway", "approval", "sequential")
 	} else {
@@ -105,6 +108,7 @@ func parseToolSpec(o *object, tool *Tool) {
 func parseHTTPTool(o *object, tool *Tool) {
 	tool.URL = o.address("url")
 	tool.Headers = parseHeaders(o)
+	parseAuth(o, tool)
 	tool.Timeout = o.duration("timeout", DefaultToolTimeout)
 	tool.Recovery = Recovery(o.choice("recovery", string(Unsafe),
 		string(ReadOnly), string(Idempotent), string(Reconcile), string(Unsafe)))

@@ -98,6 +98,8 @@ type ToolSpec struct {
 	Approval agent.Approval
 	// Sequential calls run one after the other, in the batch's order.
 	Sequential bool
+	// Delegated calls carry a token of the execution's delegation.
+	Delegated bool
 }
 
 // Tool carries out calls.
@@ -121,6 +123,8 @@ type Invocation struct {
 	EffectID  string // the same however often the call is sent
 	Call      execution.ToolCall
 	Reply     *Reply // what a person answered to this call's question that was to be resumed
+	// Credential is a token of the execution's delegation, for a tool whose spec asks for one.
+	Credential execution.Credential
 }
 
 // Reply is a person's answer on its way back to the tool that asked.

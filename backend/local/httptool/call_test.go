@@ -44,6 +44,22 @@ func TestCaseB7_TheEffectIDReachesTheTool(t *testing.T) {
 	}`, string(answer.Result.Content))
 }
 
+func TestADelegatedCallCarriesTheTokenThatComesWithIt(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(r.Header.Values("Authorization"))
+	}))
+	defer server.Close()
+	tool := newTool(t, agent.Tool{URL: server.URL, Auth: agent.AuthDelegation})
+	require.True(t, tool.Spec().Delegated)
+	call := invocation()
+	call.Credential = execution.NewCredential("delegated")
+	answer, err := tool.Call(t.Context(), call, nil)
+	require.NoError(t, err)
+	require.JSONEq(t, `["Bearer delegated"]`, string(answer.Result.Content))
+	require.False(t, newTool(t, agent.Tool{URL: server.URL}).Spec().Delegated)
+}
+
 func TestTheBodyIsTheResult(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ func (p probing) Probe(ctx context.Context, call local.Invocation) (local.ProbeR
 	if err != nil {
 		return local.ProbeResult{}, p.unreadable("the request cannot be made")
 	}
-	r, failed := p.send(ctx, request{url: p.probeURL, body: body})
+	r, failed := p.send(ctx, request{url: p.probeURL, body: body, bearer: call.Credential})
 	if failed != nil {
 		classified := p.failure(failed)
 		classified.Kind = local.Transient

@@ -10,6 +10,8 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"sync/atomic"
+
+	"github.com/pawl-run/pawl/execution"
 )
 
 const (
@@ -22,6 +24,7 @@ type request struct {
 	url            string
 	body           []byte
 	idempotencyKey string // none when empty
+	bearer         execution.Credential
 }
 
 // reply is what a server answered.
@@ -122,6 +125,9 @@ func (t *Tool) setHeader(req *http.Request, r request) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", userAgent)
+	if !r.bearer.IsZero() {
+		req.Header.Set("Authorization", "Bearer "+r.bearer.Reveal())
+	}
 	if r.idempotencyKey != "" {
 		req.Header.Set("Idempotency-Key", r.idempotencyKey)
 	}

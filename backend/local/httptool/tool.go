@@ -79,6 +79,7 @@ func (t *Tool) Spec() local.ToolSpec {
 		MaxRetries:  t.declared.MaxRetries,
 		Approval:    t.declared.Approval,
 		Sequential:  t.declared.Sequential,
+		Delegated:   t.declared.Auth == agent.AuthDelegation,
 	}
 }
 
@@ -101,7 +102,7 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, _ local.Sink) (l
 		result := execution.ErrorResult(call.Call, execution.ToolInvalidArguments, "the arguments are not JSON")
 		return local.Answer{Result: &result}, nil
 	}
-	reply, sendErr := t.send(ctx, request{url: t.url, body: body, idempotencyKey: call.EffectID})
+	reply, sendErr := t.send(ctx, request{url: t.url, body: body, idempotencyKey: call.EffectID, bearer: call.Credential})
 	if sendErr != nil {
 		return local.Answer{}, t.failure(sendErr)
 	}
