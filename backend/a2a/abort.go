@@ -1,0 +1,49 @@
+package a2a
+
+import (
+	"context"
+
+	"github.com/a2aproject/a2a-go/a2a"
+
+	"github.com/pawl-run/pawl/backend"
+	"github.com/pawl-run/pawl/backend/local"
+)
+
+// Abort tells the remote to cancel the run's task, which it finds in the state: by an earlier process just as well. A task
+// that has ended or that the remote does not know is no error; one that goes on after the remote was told is a transient one.
+func (r *remote) Abort(ctx context.Context, request backend.AbortRequest) error {
+	h, found, err := handleIn(request.State)
+	if err != nil {
+		return err
+	}
+	if !found || h.TaskID == "" || h.Phase == phaseEnded {
+		return nil
+	}
+	if request.Parent == nil && h.Run != request.Identity.RunID { // it is an earlier run's
+		return nil
+	}
+	c := &call{remote: r, handle: h}
+	task, err := c.cancel(ctx, h.TaskID)
+	switch {
+	case refused(err, rpcTaskNotFound, rpcNotCancelable):
+		return nil
+	case err != nil:
+		return c.ended(ctx, repeatable(r.settings.failure(err)))
+	case !task.Status.State.Terminal():
+		return asError(&local.Error{
+			Kind: local.Transient, Code: CodeNotCanceled, Message: "the remote agent was told to cancel the task, which is " + string(task.Status.State),
+		})
+	}
+	return nil
+}
+
+// cancel tells the remote, and is the task as it then is.
+func (c *call) cancel(ctx context.Context, id a2a.TaskID) (*a2a.Task, error) {
+	agent, err := c.cards.peer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, done := c.settings.within(ctx, c.settings.request)
+	defer done()
+	return agent.transport.CancelTask(ctx, &a2a.TaskIDParams{ID: id})
+}
