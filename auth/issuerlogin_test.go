@@ -310,6 +310,24 @@ func TestALoginNeedsAnIssuerThatAnswers(t *testing.T) {
 	refused(t, err, execution.Unavailable)
 }
 
+// logged is what a gate's goroutines write.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // TestAnIssuerWithoutALoginPageStillMakesTokens: what it lacks is said once, loudly.
 func TestAnIssuerWithoutALoginPageStillMakesTokens(t *testing.T) {
 	t.Parallel()
@@ -317,7 +335,7 @@ func TestAnIssuerWithoutALoginPageStillMakesTokens(t *testing.T) {
 	i.endpoints = map[string]any{"authorization_endpoint": nil}
 	by := newSigner(t, "a", "ES256")
 	i.publish(by)
-	var log bytes.Buffer
+	var log logged
 	in := trusting(t, i, func(c *auth.IssuerConfig) {
 		c.Login, c.Logger = &auth.LoginConfig{ClientID: "x"}, slog.New(slog.NewTextHandler(&log, nil))
 	})

@@ -14,8 +14,9 @@ const themeCookie = "pawl_theme"
 
 // loginForm is the body of the login page.
 type loginForm struct {
-	Possible bool
-	Next     string
+	Next   string
+	Issuer string // what the issuer is called on whose page people may log in; empty: there is none
+	Logout string // the issuer's own logout, where it is offered
 }
 
 // hasLogin reports whether there is something to log in with.
@@ -26,14 +27,14 @@ func (p *Pages) loginPage(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, root+"/", http.StatusSeeOther)
 		return nil
 	}
-	p.showLogin(w, r, http.StatusOK, nil)
+	p.showLogin(w, r, http.StatusOK, r.FormValue("next"), nil)
 	return nil
 }
 
-func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request, status int, problem *problem) {
+func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request, status int, next string, problem *problem) {
 	page := p.page(r, "Log in", "login")
 	page.Problem = problem
-	page.Body = loginForm{Possible: p.hasLogin(), Next: inside(r.FormValue("next"))}
+	page.Body = loginForm{Next: inside(next), Issuer: p.issuerName(), Logout: p.issuerLogout(r)}
 	p.show(w, r, status, "login", page)
 }
 
@@ -44,8 +45,7 @@ func (p *Pages) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	cookie, _, err := p.cfg.Gate.Login(r, strings.TrimSpace(r.PostForm.Get("key")))
 	if err != nil {
-		problem := p.problemOf(r, err)
-		p.showLogin(w, r, problem.Status, problem)
+		p.refuseLogin(w, r, r.PostForm.Get("next"), err)
 		return nil
 	}
 	http.SetCookie(w, cookie)
@@ -62,7 +62,7 @@ func (p *Pages) logout(w http.ResponseWriter, r *http.Request) error {
 		}
 		http.SetCookie(w, cookie)
 	}
-	http.Redirect(w, r, root+"/login", http.StatusSeeOther)
+	http.Redirect(w, r, p.loginElsewhere(auth.From(r.Context())), http.StatusSeeOther)
 	return nil
 }
 
@@ -74,7 +74,7 @@ func (p *Pages) theme(w http.ResponseWriter, r *http.Request) error {
 	}
 	http.SetCookie(w, &http.Cookie{
 		Name: themeCookie, Value: want, Path: root, MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+		Secure: auth.OverTLS(r),
 	})
 	http.Redirect(w, r, inside(r.PostForm.Get("next")), http.StatusSeeOther)
 	return nil
@@ -102,9 +102,7 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) {
 	query := to.Query()
 	query.Set("again", "1")
 	to.RawQuery = query.Encode()
-	page := p.page(r, "One moment", "")
-	page.Body = to.RequestURI()
-	p.show(w, r, http.StatusOK, "again", page)
+	p.goOn(w, r, onward{To: to.RequestURI()})
 }
 
 // loginAt is the login that leads back to the page.

@@ -64,7 +64,7 @@ type site struct {
 }
 
 // open serves the pages; without keys everybody is the local operator.
-func open(t *testing.T, rdb *redis.Client, keys bool) *site {
+func open(t *testing.T, rdb *redis.Client, keys bool, change ...func(*auth.Config)) *site {
 	t.Helper()
 	s := &site{t: t, rdb: rdb, prefix: redistest.Prefix()}
 	quiet := slog.New(slog.DiscardHandler)
@@ -79,7 +79,11 @@ func open(t *testing.T, rdb *redis.Client, keys bool) *site {
 	require.NoError(t, err)
 	cfg := httpapi.Config{Link: s.service, Logger: quiet}
 	if keys {
-		s.gate, err = auth.New(rdb, auth.Config{KeysConfig: auth.KeysConfig{Prefix: s.prefix}, Logger: quiet})
+		access := auth.Config{KeysConfig: auth.KeysConfig{Prefix: s.prefix}, Logger: quiet}
+		for _, f := range change {
+			f(&access)
+		}
+		s.gate, err = auth.New(rdb, access)
 		require.NoError(t, err)
 		cfg.Access = s.gate
 	}

@@ -80,6 +80,9 @@ func (p *Pages) page(r *http.Request, title, nav string) *page {
 	query.Del("done")
 	query.Del("again")
 	here.RawQuery = query.Encode()
+	if strings.HasPrefix(here.Path, root+"/login/") { // what the issuer sent is shown nowhere
+		here.Path, here.RawQuery = root+"/login", ""
+	}
 	if r.Method != http.MethodGet { // a form that was refused: its own address shows nothing
 		here.RawQuery = ""
 		if at, ok := strings.CutPrefix(here.Path, root+"/executions/"); ok {

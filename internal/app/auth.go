@@ -38,7 +38,7 @@ func newAccess(ctx context.Context, rdb redis.UniversalClient, cfg config.Auth, 
 	if cfg.OIDCIssuer != "" {
 		made.Issuer, err = auth.NewIssuer(auth.IssuerConfig{
 			URL: cfg.OIDCIssuer, Audience: cfg.OIDCAudience, TenantClaim: cfg.OIDCTenant, SubjectClaim: cfg.OIDCSubject,
-			RoleClaim: cfg.OIDCRole, Logger: logger,
+			RoleClaim: cfg.OIDCRole, Login: issuerLogin(cfg.OIDCLogin), Logger: logger,
 		})
 		if err != nil {
 			return access{}, err
@@ -47,6 +47,16 @@ func newAccess(ctx context.Context, rdb redis.UniversalClient, cfg config.Auth, 
 	}
 	gate, err := auth.New(rdb, made)
 	return access{gate: gate, run: run}, err
+}
+
+// issuerLogin is the client as which browsers log in on the issuer's page, if there is one.
+func issuerLogin(cfg config.OIDCLogin) *auth.LoginConfig {
+	if cfg.ClientID == "" {
+		return nil
+	}
+	return &auth.LoginConfig{
+		ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret.Reveal(), RedirectURL: cfg.RedirectURL, Scopes: cfg.Scopes, Name: cfg.Name,
+	}
 }
 
 // tellOfKeys warns when keys and settings do not go together. It is no reason not to start.

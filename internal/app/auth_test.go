@@ -97,3 +97,17 @@ func TestNewAccess_SaysWhenKeysAndSettingsDoNotGoTogether(t *testing.T) {
 	require.Empty(t, said(config.AuthKeys))
 	require.Contains(t, said(config.AuthNone), "level=WARN msg=\"API KEYS EXIST AND NOBODY IS ASKED FOR ONE")
 }
+
+func TestNewAccess_OffersTheIssuersPageWhenThereIsAClient(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Start(t).Client(t)
+	cfg := config.Auth{Auth: config.AuthKeys, OIDCIssuer: "http://127.0.0.1:1", OIDCAudience: "pawl"}
+	for name, login := range map[string]config.OIDCLogin{
+		"": {}, "127.0.0.1:1": {ClientID: "pawl-dashboard"}, "Example": {ClientID: "pawl-dashboard", Name: "Example"},
+	} {
+		cfg.OIDCLogin = login
+		access, err := newAccess(t.Context(), rdb, cfg, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		require.Equal(t, name, access.gate.IssuerName())
+	}
+}

@@ -17,7 +17,8 @@ type Auth struct {
 	OIDCTenant   string   `envconfig:"PAWL_OIDC_TENANT_CLAIM" default:"tenant" desc:"the claim that holds the tenant, by its name or as a path with dots"`
 	OIDCSubject  string   `envconfig:"PAWL_OIDC_SUBJECT_CLAIM" default:"sub" desc:"the claim that holds the subject"`
 	OIDCRole     string   `envconfig:"PAWL_OIDC_ROLE_CLAIM" default:"role" desc:"the claim that holds the role: submit, read or operate, alone or in a list"`
-	CORSOrigins  []string `envconfig:"PAWL_CORS_ORIGINS" desc:"the origins, by comma, whose pages may use the API, such as https://app.example.com; * is any, with keys alone; none when empty"`
+	OIDCLogin
+	CORSOrigins []string `envconfig:"PAWL_CORS_ORIGINS" desc:"the origins, by comma, whose pages may use the API, such as https://app.example.com; * is any, with keys alone; none when empty"`
 }
 
 // AuthMode is how callers are known.
@@ -41,7 +42,7 @@ func (m *AuthMode) Decode(value string) error {
 }
 
 func (a *Auth) check() error {
-	problems := []error{a.checkIssuer()}
+	problems := []error{a.checkIssuer(), a.OIDCLogin.check(a.OIDCIssuer != "")}
 	for _, origin := range a.CORSOrigins {
 		if !isOrigin(origin) {
 			problems = append(problems, fmt.Errorf(

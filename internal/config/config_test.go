@@ -43,7 +43,7 @@ func TestLoad_DefaultsAreThoseOfTheManual(t *testing.T) { //nolint:paralleltest 
 	require.Equal(t, LogLevel(slog.LevelInfo), dev.Level)
 	require.Empty(t, dev.Format)
 	require.Empty(t, dev.Queues)
-	require.Equal(t, Auth{Auth: AuthNone, OIDCTenant: "tenant", OIDCSubject: "sub", OIDCRole: "role"}, dev.Auth)
+	require.Equal(t, Auth{Auth: AuthNone, OIDCTenant: "tenant", OIDCSubject: "sub", OIDCRole: "role", OIDCLogin: OIDCLogin{Scopes: []string{"openid"}}}, dev.Auth)
 	var client Client
 	require.NoError(t, Load(&client))
 	require.Equal(t, "http://127.0.0.1:8080", client.URL)
@@ -79,6 +79,7 @@ func TestLoad_RefusesAndNamesTheVariable(t *testing.T) {
 func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) {
 	const issuer, audience = "PAWL_OIDC_ISSUER=https://login.example.com", "PAWL_OIDC_AUDIENCE=pawl"
 	const keys, origins = "PAWL_AUTH=keys", "PAWL_CORS_ORIGINS="
+	const client, redirect = "PAWL_OIDC_CLIENT_ID=pawl-dashboard", "PAWL_OIDC_REDIRECT_URL="
 	for _, tc := range []struct {
 		want string
 		env  []string
@@ -93,6 +94,14 @@ func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) {
 		{"PAWL_OIDC_AUDIENCE: there is no", []string{keys, audience}},
 		{"PAWL_OIDC_ISSUER: want https", []string{keys, "PAWL_OIDC_ISSUER=http://login.example.com", audience}},
 		{"PAWL_OIDC_ISSUER: want an address", []string{keys, "PAWL_OIDC_ISSUER=login", audience}},
+		{"", []string{keys, issuer, audience, client, "PAWL_OIDC_CLIENT_SECRET=x", "PAWL_OIDC_SCOPES=openid,email"}},
+		{"", []string{keys, issuer, audience, client, redirect + "http://localhost:8080/dashboard/login/callback"}},
+		{"PAWL_OIDC_CLIENT_ID: there is no PAWL_OIDC_ISSUER", []string{keys, client}},
+		{"there is no PAWL_OIDC_CLIENT_ID", []string{keys, issuer, audience, "PAWL_OIDC_CLIENT_SECRET=hunter2"}},
+		{"there is no PAWL_OIDC_CLIENT_ID", []string{keys, issuer, audience, redirect + "https://x/dashboard/login/callback"}},
+		{"PAWL_OIDC_REDIRECT_URL: want an address", []string{keys, issuer, audience, client, redirect + "https://x/dashboard"}},
+		{"PAWL_OIDC_REDIRECT_URL: want https", []string{keys, issuer, audience, client, redirect + "http://x/dashboard/login/callback"}},
+		{"PAWL_OIDC_SCOPES: want scopes by comma", []string{keys, issuer, audience, client, "PAWL_OIDC_SCOPES=openid email"}},
 		{"PAWL_CORS_ORIGINS: * needs PAWL_AUTH=keys", []string{origins + "*"}},
 		{`have "https://app.example.com/"`, []string{origins + "https://app.example.com/"}},
 		{`have "app.example.com"`, []string{origins + "app.example.com"}},
@@ -114,6 +123,7 @@ func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, tc.want)
+			require.NotContains(t, err.Error(), "hunter2")
 		})
 	}
 }
