@@ -43,6 +43,8 @@ type handle struct {
 	From string `json:"from,omitempty"`
 	// Answers says that the last message goes to TaskID; else TaskID is of what it began.
 	Answers bool `json:"answers,omitempty"`
+	// Asked names the status in which the task asked last.
+	Asked string `json:"asked,omitempty"`
 	// Messages counts those of the run, Resends how often the last one was sent again, and Looks how often its task was
 	// looked at.
 	Messages int   `json:"messages"`

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"maps"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,8 +174,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 var errTest = errors.New("a test's error")
 
-func with(options map[string]string, key, value string) map[string]string {
-	options = maps.Clone(options)
-	options[key] = value
-	return options
-}
+// clock is a time that only moves when it is set.
+type clock struct{ at atomic.Int64 }
+
+func (c *clock) now() time.Time   { return time.UnixMilli(c.at.Load()) }
+func (c *clock) set(to time.Time) { c.at.Store(to.UnixMilli()) }

@@ -30,6 +30,9 @@ func (c *call) result(task *a2a.Task) (backend.RunResult, error) {
 		c.handle.ContextID = task.ContextID
 	}
 	said := c.settings.clean(statusText(task))
+	if c.answered(task) {
+		return c.awaiting(phaseWorking, c.handle.after(c.settings, c.cfg.Now()))
+	}
 	switch task.Status.State {
 	case a2a.TaskStateInputRequired:
 		return c.waiting(phaseInput, backend.WaitingInputStatus(question(said, "The remote agent asks for input.")), inputRequiredWord)
@@ -46,6 +49,26 @@ func (c *call) result(task *a2a.Task) (backend.RunResult, error) {
 	default:
 		return c.awaiting(phaseWorking, c.handle.after(c.settings, c.cfg.Now()))
 	}
+}
+
+// answered reports whether the task still shows the question that it has the answer to: some agents tell of themselves before
+// they have looked at a message. It notes a new question.
+func (c *call) answered(task *a2a.Task) bool {
+	if task.Status.State.Terminal() || working(task.Status.State) {
+		return false
+	}
+	asked := ""
+	if task.Status.Message != nil {
+		asked = task.Status.Message.ID
+	}
+	if task.Status.Timestamp != nil {
+		asked += " " + task.Status.Timestamp.UTC().Format(time.RFC3339Nano)
+	}
+	if c.handle.Answers && asked != "" && asked == c.handle.Asked {
+		return true
+	}
+	c.handle.Asked = asked
+	return false
 }
 
 // question is what the agent asks, and something when it says nothing.

@@ -221,6 +221,7 @@ func TestAnAnswerGoesToTheTaskThatAsked(t *testing.T) {
 			task := r.handle()["taskId"]
 			r.backend = build(t, a2a.Config{}, endpoint(peer.URL, nil)) // the answer may come days later
 			result := r.finish(r.must("red"))
+			require.Equal(t, backend.CompletedStatus(), result.Status)
 			require.Equal(t, "painted red", *result.Output.Text)
 			require.Equal(t, 1, peer.Tasks())
 			sent := peer.Sent(t)
