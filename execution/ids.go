@@ -35,8 +35,9 @@ const tags = "p00p01p02p03p04p05p06p07p08p09p10p11p12p13p14p15p16p17p18p19p20p21
 type (
 	// ID names an execution: "exec_", the two digits of its partition and 26 characters of Crockford base 32.
 	ID string
-	// ConversationID names a conversation. Pawl mints "conv_" ids that carry their partition; a client may choose any
-	// other id of 1 to 128 characters of [A-Za-z0-9._:-], which is hashed to a partition.
+	// ConversationID names a conversation of a tenant. Pawl mints "conv_" ids that carry their partition; a client may
+	// choose any other id of 1 to 128 characters of [A-Za-z0-9._:-]. What two tenants choose alike are two conversations:
+	// tenant and id together are hashed to a partition.
 	ConversationID string
 	// OperationID is the client's name for one input, 1 to 128 characters of [A-Za-z0-9._:-].
 	OperationID string
@@ -161,12 +162,19 @@ func partitionOf(tail string) Partition {
 // Partition is the partition the id carries. The id must have come from NewID, DerivedID or ParseID.
 func (id ID) Partition() Partition { return partitionOf(string(id[len(executionPrefix):])) }
 
-// Partition is the partition the id carries if it was minted, else the partition it is hashed to.
-func (id ConversationID) Partition() Partition {
-	if tail, ok := strings.CutPrefix(string(id), conversationPrefix); ok && validTail(tail) {
-		return partitionOf(tail)
+// Minted reports whether Pawl made the id, and no client.
+func (id ConversationID) Minted() bool {
+	tail, ok := strings.CutPrefix(string(id), conversationPrefix)
+	return ok && validTail(tail)
+}
+
+// Partition is the partition the id carries if it was minted, else the one that the tenant's conversation of this id is
+// hashed to: what all tenants call alike is not in one place.
+func (id ConversationID) Partition(tenant string) Partition {
+	if id.Minted() {
+		return partitionOf(string(id[len(conversationPrefix):]))
 	}
-	return HashPartition(string(id))
+	return HashPartition(string(id) + "/" + tenant)
 }
 
 // HashPartition maps any text to a partition, the same in every release.

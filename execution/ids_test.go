@@ -19,7 +19,9 @@ func TestMintedIDsCarryTheirPartition(t *testing.T) {
 		require.Equal(t, p, id.Partition())
 		conversation, err := execution.ParseConversationID(string(execution.NewConversationID(p)))
 		require.NoError(t, err)
-		require.Equal(t, p, conversation.Partition())
+		require.Equal(t, p, conversation.Partition("acme"))
+		require.Equal(t, p, conversation.Partition("another"), "whoever asks")
+		require.True(t, conversation.Minted())
 	}
 }
 
@@ -52,8 +54,12 @@ func TestMalformedIDsAreRefused(t *testing.T) {
 
 func TestAClientsConversationIsHashedTheSameInEveryRelease(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, execution.Partition(execution.HashPartition("ticket-42")), execution.ConversationID("ticket-42").Partition())
 	require.Equal(t, execution.Partition(34), execution.HashPartition("ticket-42"))
+	ticket := execution.ConversationID("ticket-42")
+	require.Equal(t, execution.HashPartition("ticket-42/acme"), ticket.Partition("acme"))
+	require.NotEqual(t, ticket.Partition("acme"), ticket.Partition("another"), "each tenant's is its own")
+	require.False(t, ticket.Minted())
+	require.False(t, execution.ConversationID("conv_mine").Minted())
 }
 
 func TestUsageSaturates(t *testing.T) {

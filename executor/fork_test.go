@@ -60,7 +60,7 @@ func (w *world) talk(definition *agent.Definition, conversation execution.Conver
 
 func (w *world) reserve(n journal.NewExecution) {
 	w.t.Helper()
-	n.ID, n.Caller = execution.NewID(n.ConversationID.Partition()), execution.LocalCaller()
+	n.ID, n.Caller = execution.NewID(n.ConversationID.Partition(execution.LocalCaller().Tenant)), execution.LocalCaller()
 	reservation, err := w.store.Reserve(w.t.Context(), n)
 	require.NoError(w.t, err)
 	w.id = n.ID

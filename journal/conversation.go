@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"strings"
+
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -11,6 +13,41 @@ const (
 	// MaxInherited is how many messages an execution may wait with that those which it interrupted in the line had brought.
 	MaxInherited = 1000
 )
+
+// ConversationName is the name that a store keeps a conversation under. A minted id is a name by itself. An id that a
+// client chose is one of its tenant's: the name is "<id>/<tenant>", in which every byte of the tenant but letters, digits
+// and . _ - is written %xx. Ids have no slash and no percent sign, so no two conversations have the same name.
+func ConversationName(tenant string, id execution.ConversationID) string {
+	if id.Minted() {
+		return string(id)
+	}
+	return string(id) + "/" + escapeTenant(tenant)
+}
+
+func escapeTenant(tenant string) string {
+	const hex = "0123456789abcdef"
+	var b strings.Builder
+	b.Grow(len(tenant))
+	for i := range len(tenant) {
+		switch c := tenant[i]; {
+		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+			b.WriteByte(c)
+		default:
+			b.WriteString("%" + string(hex[c>>4]) + string(hex[c&15]))
+		}
+	}
+	return b.String()
+}
+
+// NamedConversation is the id in a name.
+func NamedConversation(name string) execution.ConversationID {
+	id, _, _ := strings.Cut(name, "/")
+	return execution.ConversationID(id)
+}
+
+// Continues reports whether a submission may only go on with a conversation that is there, and is its tenant's: nobody
+// opens one under an id that Pawl mints. What another tenant has and what nobody has are refused alike.
+func (n *NewExecution) Continues() bool { return n.Request.ConversationID.Minted() }
 
 // Fork says from where a new execution goes on: its conversation is new too and begins with the history of another one.
 type Fork struct {

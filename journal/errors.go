@@ -12,6 +12,9 @@ import (
 var (
 	// ErrNotFound: there is no such execution (or conversation, or definition).
 	ErrNotFound = errors.New("execution not found")
+	// ErrNoConversation: there is no such conversation of the tenant, and none is opened under a minted id (see
+	// NewExecution.Continues). It is an ErrNotFound.
+	ErrNoConversation = fmt.Errorf("%w: no such conversation", ErrNotFound)
 	// ErrFenced: the caller's fence is not the execution's current one. The caller must stop at once; somebody else owns
 	// the execution, or it has ended.
 	ErrFenced = errors.New("fenced: the claim was superseded")

@@ -64,15 +64,15 @@ func newSubmission(caller execution.CallerScope, key string, request execution.C
 	switch {
 	case key == "" && sub.conversation == "":
 		sub.conversation = execution.NewConversationID(execution.RandomPartition())
-		sub.id = execution.NewID(sub.conversation.Partition())
+		sub.id = execution.NewID(sub.conversation.Partition(caller.Tenant))
 	case key == "":
-		sub.id = execution.NewID(sub.conversation.Partition())
+		sub.id = execution.NewID(sub.conversation.Partition(caller.Tenant))
 	case sub.conversation == "":
 		p := execution.HashPartition(caller.String() + "\x00" + key)
 		sub.conversation = execution.DerivedConversationID(p, caller, key)
 		sub.id = execution.DerivedID(p, caller, key)
 	default:
-		sub.id = execution.DerivedID(sub.conversation.Partition(), caller, key)
+		sub.id = execution.DerivedID(sub.conversation.Partition(caller.Tenant), caller, key)
 	}
 	return sub, nil
 }
@@ -144,8 +144,12 @@ func (s *Service) refused(sub submission, err error) error {
 	case errors.Is(err, journal.ErrConversationBusy), errors.Is(err, journal.ErrKeyReused), errors.Is(err, journal.ErrGone),
 		errors.Is(err, journal.ErrInteractionClosed):
 		return err
-	case errors.Is(err, journal.ErrConflict): // it is another tenant's
-		return execution.NewAPIError(execution.Conflict, "the id is taken: choose another one").In("conversationId").Because(err)
+	case errors.Is(err, journal.ErrConflict): // the key was placed for another request, whose execution is not there yet
+		return execution.NewAPIError(execution.Conflict,
+			"another submission with this idempotency key is under way").In(fieldKey).Because(err)
+	case errors.Is(err, journal.ErrNoConversation): // nobody's, or another tenant's: the answer does not say
+		return invalid("conversationId",
+			"there is no such conversation; leave the field out to open one, or choose an id of your own").Because(err)
 	default:
 		return err
 	}

@@ -93,6 +93,7 @@ type actor struct {
 	b       *bench
 	id      execution.ID
 	conv    execution.ConversationID
+	caller  execution.CallerScope
 	tasks   []execution.Task // of the last answer
 	hold    journal.Hold     // the last one; its Operation is the last used
 	claimed journal.Claimed
@@ -106,7 +107,7 @@ func (b *bench) reserve(change ...func(*journal.NewExecution)) *actor {
 	require.NoError(b.t, err)
 	require.True(b.t, answer.Created)
 	return &actor{
-		b: b, id: n.ID, conv: n.ConversationID, tasks: answer.Tasks,
+		b: b, id: n.ID, conv: n.ConversationID, caller: n.Caller, tasks: answer.Tasks,
 		hold: journal.Hold{Execution: n.ID, Fence: "0-nobody"},
 	}
 }

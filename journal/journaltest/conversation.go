@@ -19,7 +19,6 @@ func conversationClauses() []clause {
 		{name: "an execution canceled while it waits leaves the line and no message", run: cancelInLine},
 		{name: "an execution paused while it waits gets its turn and stays suspended", run: pauseInLine},
 		{name: "a waiting line is bounded", run: lineBounded, config: line},
-		{name: "another tenant's conversation is refused", run: foreignConversation},
 		{name: "the next execution of a conversation sees its whole history", run: history},
 		{name: "a start time in the future holds although the turn has come", run: turnScheduled},
 	}
@@ -161,19 +160,6 @@ func lineBounded(t *testing.T, b *bench) {
 		}))
 		require.ErrorIs(t, err, journal.ErrLimit)
 	})
-}
-
-func foreignConversation(t *testing.T, b *bench) {
-	a := b.reserve()
-	a.cancel()
-	b.unchanged(func() {
-		_, err := b.Store.Reserve(b.ctx(), b.submission(func(n *journal.NewExecution) {
-			n.ConversationID, n.Caller.Tenant = a.conv, "another"
-		}))
-		require.ErrorIs(t, err, journal.ErrConflict)
-		require.NotErrorIs(t, err, journal.ErrConversationBusy, "it tells nothing")
-	})
-	b.reserve(func(n *journal.NewExecution) { n.ConversationID, n.Caller.Subject = a.conv, "a colleague" })
 }
 
 func history(t *testing.T, b *bench) {

@@ -20,7 +20,8 @@ func forkClauses() []clause {
 		{name: "a fork in a conversation that is forked and rolled back", run: forkThenRollback},
 		{name: "a history lives as long as something is based on it", run: forkOutlives},
 		{name: "a conversation counts those that are based on it once each", run: forkCounted},
-		{name: "a conversation that only others need goes on where it was", run: forkReused},
+		{name: "a conversation that only others need begins anew", run: forkReused},
+		{name: "what a conversation begins anew with outlives its forks, and is forked", run: forkReusedTwice},
 		{name: "case G2: a fork keeps the large results of what it comes from", run: forkBlobs},
 		{name: "what cannot be forked is refused, and nothing is stored", run: forkRefused},
 		{name: "open tool calls of a fork that adds nothing are answered", run: forkSealed},
@@ -31,7 +32,9 @@ func forkClauses() []clause {
 func (a *actor) fork(fork journal.Fork, words ...string) *actor {
 	a.b.t.Helper()
 	return a.b.reserve(func(n *journal.NewExecution) {
+		at(a.id.Partition())(n)
 		fork.From.ExecutionID = a.id
+		n.Caller = a.caller
 		n.Fork, n.Messages = &fork, nil
 		for _, word := range words {
 			n.Messages = append(n.Messages, []byte(word))
@@ -164,16 +167,59 @@ func forkCounted(t *testing.T, b *bench) {
 	require.Equal(t, empty, b.Dump(), "nothing stays")
 }
 
+// forkReused: who deletes all executions of a conversation has deleted its history, whoever is based on it.
 func forkReused(t *testing.T, b *bench) {
 	empty := b.Dump()
 	a := b.reserve().ends("answer")
-	fork := a.fork(journal.Fork{Length: 1}, "one").ends("answer 1")
-	a.delete()
+	second := a.take(execution.BusyReject, "second")
+	third := second.take(execution.BusyRollback, "third").ends("answer 3")
+	fork := third.fork(journal.Fork{Whole: true}, "one").ends("answer 1")
+	for _, gone := range []*actor{third, a, second} {
+		gone.delete()
+	}
+	fork.hears("hello", "answer", "third", "answer 3", "one", "answer 1")
 	again := a.take(execution.BusyReject, "again")
-	again.hears("hello", "answer", "again")
+	again.hears("again")
+	require.Equal(t, [2]int{0, 1}, [2]int{again.row().HistoryStart, again.row().HistoryEnd})
+	again.claim(func(q *journal.ClaimRequest) { q.History = true })
+	require.Equal(t, [][]byte{[]byte("again")}, again.claimed.Messages, "what its model sees")
+	again.commit(completeWith("done"), func(q *journal.Commit) { q.Messages = [][]byte{[]byte("done")} })
+	again.take(execution.BusyReject, "more").hears("again", "done", "more")
+	fork.hears("hello", "answer", "third", "answer 3", "one", "answer 1")
 	fork.delete()
-	again.hears("hello", "answer", "again")
-	again.ends("done").delete()
+	again.hears("again", "done", "more")
+	for _, row := range b.walk(journal.Listing{ConversationID: a.conv}) {
+		if row != again.id {
+			_, err := b.Store.Cancel(b.ctx(), row)
+			require.NoError(t, err)
+		}
+		require.NoError(t, b.Store.Delete(b.ctx(), row))
+	}
+	require.Equal(t, empty, b.Dump(), "nothing stays")
+}
+
+func forkReusedTwice(t *testing.T, b *bench) {
+	empty := b.Dump()
+	a := b.reserve(chosen("acme", "talk")).ends("answer")
+	one := a.fork(journal.Fork{Whole: true}, "one").ends("answer 1")
+	a.delete()
+	again := b.reserve(chosen("acme", "talk")).ends("done")
+	again.hears("hello", "done")
+	two := again.fork(journal.Fork{Whole: true}, "two").ends("answer 2")
+	two.hears("hello", "done", "two", "answer 2")
+	again.delete()
+	third := b.reserve(chosen("acme", "talk"))
+	third.hears("hello")
+	third.take(execution.BusyRollback, "third").hears("third")
+	one.hears("hello", "answer", "one", "answer 1")
+	one.delete()
+	two.hears("hello", "done", "two", "answer 2")
+	two.delete()
+	for _, row := range b.walk(journal.Listing{Caller: onCall(), ConversationID: "talk"}) {
+		_, err := b.Store.Cancel(b.ctx(), row)
+		require.NoError(t, err)
+		require.NoError(t, b.Store.Delete(b.ctx(), row))
+	}
 	require.Equal(t, empty, b.Dump(), "nothing stays")
 }
 

@@ -51,6 +51,7 @@ func groups() []group {
 		{"delete", deleteClauses()},
 		{"retention and resumption", retentionClauses()},
 		{"conversation", conversationClauses()},
+		{"tenants", tenantClauses()},
 		{"turn", turnClauses()},
 		{"open calls", sealClauses()},
 		{"fork", forkClauses()},

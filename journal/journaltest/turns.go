@@ -35,7 +35,8 @@ func turnClauses() []clause {
 func (a *actor) take(busy execution.OnBusy, message string, change ...func(*journal.NewExecution)) *actor {
 	a.b.t.Helper()
 	return a.b.reserve(append([]func(*journal.NewExecution){func(n *journal.NewExecution) {
-		n.ConversationID, n.Request.OnBusy = a.conv, busy
+		at(a.id.Partition())(n)
+		n.ConversationID, n.Request.OnBusy, n.Caller = a.conv, busy, a.caller
 		n.Messages = [][]byte{[]byte(message)}
 	}}, change...)...)
 }

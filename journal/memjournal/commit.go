@@ -125,7 +125,7 @@ func (s *Store) keep(r *row, q journal.Commit, nowMs int64) {
 func (s *Store) pass(r *row, boundary journal.Boundary, nowMs int64) {
 	r.Step++
 	r.checkpoints = append(r.checkpoints, append([]byte{}, boundary.Checkpoint...))
-	s.conversations[r.ConversationID].add(r, cloneBytes(boundary.Messages))
+	s.conversations[r.talk()].add(r, cloneBytes(boundary.Messages))
 	for _, plan := range boundary.Plan {
 		if entry := r.ledger[plan.CallID]; entry == nil || entry.State != journal.Done {
 			r.ledger[plan.CallID] = &journal.LedgerEntry{

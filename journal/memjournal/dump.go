@@ -15,8 +15,8 @@ func (s *Store) Dump() map[string]string {
 		r.dump("x:"+string(id), out)
 		out[r.index+":"+string(id)] = strconv.FormatInt(r.atMs, 10)
 	}
-	for id, c := range s.conversations {
-		out["conv:"+string(id)] = fmt.Sprintf("%s %s %q %q %q %v %d %d %d", c.tenant, c.active, c.successor, c.waiting, c.messages,
+	for name, c := range s.conversations {
+		out["conv:"+name] = fmt.Sprintf("%s %s %q %q %q %v %d %d %d", c.tenant, c.active, c.successor, c.waiting, c.messages,
 			c.base, c.from, c.based, c.rows)
 	}
 	for member, key := range s.keys {

@@ -9,14 +9,14 @@ import (
 
 // part is a piece of a history: messages that a conversation holds, from an index on and up to another one.
 type part struct {
-	conversation execution.ConversationID
+	conversation string // its name
 	from, to     int
 }
 
 // conversation is a history and who may add to it. The history is base and, behind it, messages from the index from on: what
 // stands before that is in the base, or was rolled back.
 type conversation struct {
-	id        execution.ConversationID
+	name      string // see journal.ConversationName
 	tenant    string
 	active    execution.ID // empty: none
 	waiting   []execution.ID
@@ -60,12 +60,12 @@ func (c *conversation) enter(r *row) {
 
 // parts is the history that the row sees.
 func (s *Store) parts(r *row) []part {
-	c := s.conversations[r.ConversationID]
+	c := s.conversations[r.talk()]
 	base, from, to := c.base, c.from, len(c.messages)
 	if r.view != nil {
 		base, from, to = base[:r.view.parts], r.view.from, r.view.to
 	}
-	return append(slices.Clone(base), part{c.id, from, to})
+	return append(slices.Clone(base), part{c.name, from, to})
 }
 
 // history is what the row sees, not copied.
@@ -86,7 +86,7 @@ func (c *conversation) rollBack(r *row) {
 	start := r.HistoryStart - total(c.base) + c.from
 	r.view = &view{parts: len(c.base), from: c.from, to: len(c.messages)}
 	if start > c.from {
-		c.base = append(slices.Clone(c.base), part{c.id, c.from, start})
+		c.base = append(slices.Clone(c.base), part{c.name, c.from, start})
 	}
 	c.from = len(c.messages)
 }
@@ -101,7 +101,7 @@ func (s *Store) seal(r *row) {
 		}
 		sealed = append(sealed, journal.Sealed(r.ID, call, intent, receipt))
 	}
-	s.conversations[r.ConversationID].add(r, sealed)
+	s.conversations[r.talk()].add(r, sealed)
 }
 
 // baseOf is the history of a fork before anything is said in it, or false when the other one has none of that length.
@@ -125,7 +125,7 @@ func (s *Store) baseOf(r *row, fork *journal.Fork) ([]part, bool) {
 
 // lean counts the conversation among those that its base is made of, or no longer.
 func (s *Store) lean(c *conversation, by int) {
-	counted := map[execution.ConversationID]bool{c.id: true}
+	counted := map[string]bool{c.name: true}
 	for _, p := range c.base {
 		if counted[p.conversation] {
 			continue
@@ -144,6 +144,13 @@ func (s *Store) drop(c *conversation) {
 	if c.based > 0 {
 		return
 	}
-	delete(s.conversations, c.id)
+	delete(s.conversations, c.name)
 	s.lean(c, -1)
+}
+
+// close ends the history of a conversation whose executions are all gone: what others are based on stays for them, and
+// whoever submits to it again begins behind that, where nothing is said.
+func (s *Store) close(c *conversation) {
+	s.lean(c, -1)
+	c.base, c.from = nil, len(c.messages)
 }

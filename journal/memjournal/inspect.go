@@ -19,7 +19,7 @@ func (s *Store) Inspect(ctx context.Context, id execution.ID) (journal.Inspectio
 	if err != nil {
 		return journal.Inspection{}, fail("inspect", id, err)
 	}
-	c := s.conversations[r.ConversationID]
+	c := s.conversations[r.talk()]
 	inspection := journal.Inspection{
 		Execution: r.snapshot(), NowMs: now, LookAtMs: r.atMs, ActiveID: c.active,
 		Ahead: max(0, slices.Index(c.waiting, id)),

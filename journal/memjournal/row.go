@@ -85,6 +85,9 @@ type lastCommit struct {
 	answer journal.Committed
 }
 
+// talk is the name of its conversation.
+func (r *row) talk() string { return journal.ConversationName(r.Caller.Tenant, r.ConversationID) }
+
 // holds reports whether fence is the current one.
 func (r *row) holds(fence journal.Fence) bool { return r.Claim != nil && r.Claim.Fence == fence }
 

@@ -17,8 +17,8 @@ type Store struct {
 
 	mu            sync.Mutex // guards all below
 	rows          map[execution.ID]*row
-	conversations map[execution.ConversationID]*conversation
-	keys          map[string]*keyEntry // by member
+	conversations map[string]*conversation // by name
+	keys          map[string]*keyEntry     // by member
 	definitions   map[string][]byte
 	sweptUntil    map[execution.Partition]int64
 	feed          feed
@@ -44,7 +44,7 @@ func New(cfg journal.Config) (*Store, error) {
 	return &Store{
 		cfg:           cfg,
 		rows:          map[execution.ID]*row{},
-		conversations: map[execution.ConversationID]*conversation{},
+		conversations: map[string]*conversation{},
 		keys:          map[string]*keyEntry{},
 		definitions:   map[string][]byte{},
 		sweptUntil:    map[execution.Partition]int64{},

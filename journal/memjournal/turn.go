@@ -10,11 +10,13 @@ import (
 
 // admit checks that the conversation takes the execution.
 func (s *Store) admit(n journal.NewExecution) error {
-	if n.ID.Partition() != n.ConversationID.Partition() {
+	if n.ID.Partition() != n.ConversationID.Partition(n.Caller.Tenant) {
 		return fmt.Errorf("%w: execution and conversation are in two partitions", journal.ErrConflict)
 	}
-	c := s.conversations[n.ConversationID]
+	c := s.conversations[journal.ConversationName(n.Caller.Tenant, n.ConversationID)]
 	switch {
+	case n.Continues() && (c == nil || c.tenant != n.Caller.Tenant || c.rows == 0):
+		return journal.ErrNoConversation
 	case c != nil && c.tenant != n.Caller.Tenant:
 		return fmt.Errorf("%w: the conversation belongs to somebody else", journal.ErrConflict)
 	case n.Fork != nil:
@@ -69,9 +71,9 @@ func (s *Store) fork(r *row, fork *journal.Fork) {
 		return
 	}
 	source := s.rows[fork.From.ExecutionID]
-	c := &conversation{id: r.ConversationID, tenant: r.Caller.Tenant}
+	c := &conversation{name: r.talk(), tenant: r.Caller.Tenant}
 	c.base, _ = s.baseOf(source, fork)
-	s.conversations[c.id] = c
+	s.conversations[c.name] = c
 	s.lean(c, 1)
 	if len(source.blobs) > 0 {
 		r.lent = append(r.lent, source.blobs)
@@ -81,10 +83,10 @@ func (s *Store) fork(r *row, fork *journal.Fork) {
 
 // join gives the row its place in its conversation.
 func (s *Store) join(r *row, onBusy execution.OnBusy, nowMs int64) []execution.Task {
-	c := s.conversations[r.ConversationID]
+	c := s.conversations[r.talk()]
 	if c == nil {
-		c = &conversation{id: r.ConversationID, tenant: r.Caller.Tenant}
-		s.conversations[c.id] = c
+		c = &conversation{name: r.talk(), tenant: r.Caller.Tenant}
+		s.conversations[c.name] = c
 	}
 	c.rows++
 	if c.active == "" {
@@ -151,7 +153,7 @@ func (s *Store) revoke(r *row, nowMs int64) journal.Change {
 
 // leave takes an ended row out of its conversation.
 func (s *Store) leave(r *row, nowMs int64) []execution.Task {
-	c := s.conversations[r.ConversationID]
+	c := s.conversations[r.talk()]
 	if !r.Active {
 		if c.successor == r.ID {
 			c.successor = ""

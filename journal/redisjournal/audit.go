@@ -97,11 +97,13 @@ func (a *audit) look(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// membersOf says what the entries of an index are: ids, or tails of ids. Empty: the key is no index.
+// membersOf says what the entries of an index are: ids, tails of ids, or names of conversations. Empty: the key is no index.
 func membersOf(tail string) string {
 	switch tail {
 	case "due", "handoff", "purge", "cleanup", "push":
 		return "ids"
+	case "named":
+		return "names"
 	}
 	kind, _, _ := strings.Cut(tail, ":")
 	switch {

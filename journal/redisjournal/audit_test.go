@@ -40,19 +40,22 @@ type patient struct {
 	rdb    *redis.Client
 	prefix string
 	id     execution.ID
-	conv   execution.ConversationID
+	conv   talk
 }
 
 func newPatient(t *testing.T) *patient {
 	t.Helper()
 	p := &patient{t: t, rdb: redistest.Shared(t).Client(t), prefix: redistest.Prefix(), id: execution.NewID(7)}
-	p.conv = execution.NewConversationID(7)
+	p.conv = talk{execution.LocalCaller().Tenant, "talk"}
+	for i := 0; p.conv.id.Partition(p.conv.tenant) != 7; i++ {
+		p.conv.id = execution.ConversationID(fmt.Sprint("talk:", i))
+	}
 	var err error
 	p.store, err = New(p.rdb, Config{Prefix: p.prefix})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.store.Close()) })
 	_, err = p.store.Reserve(t.Context(), journal.NewExecution{
-		ID: p.id, ConversationID: p.conv, Caller: execution.LocalCaller(), Fingerprint: "print", Definition: "abc",
+		ID: p.id, ConversationID: p.conv.id, Caller: execution.LocalCaller(), Fingerprint: "print", Definition: "abc",
 		Checkpoint: []byte("0"), Node: "run_start", Request: execution.CreateRequest{Agent: "demo"},
 	})
 	require.NoError(t, err)
@@ -128,6 +131,13 @@ func TestDoctorMendsWhatNeedsNoJudgment(t *testing.T) {
 				}
 			},
 			map[journal.FindingCode]int{journal.FindingEntryWithoutRow: 3 + 3*auditEntries},
+		},
+		"a conversation that is not found by its id, and one that is not there": {
+			func(p *patient) {
+				p.do("DEL", p.store.keys.named(7))
+				p.do("ZADD", p.store.keys.named(7), 0, "nobody/t")
+			},
+			map[journal.FindingCode]int{journal.FindingNotListed: 1, journal.FindingEntryWithoutRow: 1},
 		},
 		"a conversation that forgot its execution": {
 			func(p *patient) { p.do("HDEL", p.store.keys.conversation(p.conv), "active") },

@@ -110,7 +110,7 @@ func (r *reply) claimedRow(id execution.ID) journal.Execution {
 	fields := &reply{items: r.list(claimedRow)}
 	row := journal.Execution{
 		ID:             id,
-		ConversationID: execution.ConversationID(fields.text(0)),
+		ConversationID: journal.NamedConversation(fields.text(0)),
 		Definition:     longHash(fields.text(1)),
 		Queue:          fields.text(2),
 		State:          execution.State(fields.text(3)),

@@ -195,7 +195,7 @@ func decodeRow(r *reply) (journal.Execution, error) {
 	d.fields["id"] = r.text(4)
 	row := journal.Execution{
 		ID:              execution.ID(d.text("id")),
-		ConversationID:  execution.ConversationID(d.text("conversation")),
+		ConversationID:  journal.NamedConversation(d.text("conversation")),
 		Caller:          execution.CallerScope{Tenant: d.text("tenant"), Subject: d.text("subject")},
 		IdempotencyKey:  d.text("idempotencyKey"),
 		Agent:           d.text("agent"),

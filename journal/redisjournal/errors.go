@@ -16,6 +16,7 @@ import (
 func refusals() map[string]error {
 	return map[string]error{
 		"NOTFOUND":                    journal.ErrNotFound,
+		"NOTFOUND no_conversation":    journal.ErrNoConversation,
 		"FENCED":                      journal.ErrFenced,
 		"CONFLICT":                    journal.ErrConflict,
 		"CONFLICT conversation_busy":  journal.ErrConversationBusy,

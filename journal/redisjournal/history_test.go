@@ -43,17 +43,27 @@ func TestNoConversationIdReachesAnotherConversationsKeys(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	k := keyspace{prefix: w.cfg.Prefix}
-	for _, id := range []execution.ConversationID{"talk:messages", "talk:waiting", "a:b:c", ":"} {
-		require.Zero(t, strings.Count(strings.TrimPrefix(k.conversation(id), k.partition(id.Partition())+"conv:"), ":"))
-		n := newExecution(id.Partition())
-		n.ConversationID = id
+	for _, c := range []talk{
+		{"t", "talk:messages"},
+		{"t", "talk:waiting"},
+		{"t", "a:b:c"},
+		{"t", ":"},
+		{"a:b", "c"},
+		{"t:messages", "talk"},
+		{"{p00} %3a/\n", "talk"},
+		{"ünï", "talk"},
+	} {
+		p := c.id.Partition(c.tenant)
+		require.Zero(t, strings.Count(strings.TrimPrefix(k.conversation(c), k.partition(p)+"conv:"), ":"))
+		n := newExecution(p)
+		n.ConversationID, n.Caller.Tenant = c.id, c.tenant
 		_, err := w.store.Reserve(w.ctx(), n)
 		require.NoError(t, err)
 		w.commit(w.claim(n.ID, "n1"), journal.Then{Kind: journal.ThenContinue})
 		messages, err := w.store.Messages(w.ctx(), n.ID, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, messages, 1)
-		require.EqualValues(t, 1, w.rdb.Exists(w.ctx(), k.messages(id)).Val(), "Go and Lua write the key alike")
+		require.EqualValues(t, 1, w.rdb.Exists(w.ctx(), k.messages(c)).Val(), "Go and Lua write the key alike")
 	}
 }
 

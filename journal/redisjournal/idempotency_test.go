@@ -20,8 +20,8 @@ func keyed(key, fingerprint string, conversation execution.ConversationID) journ
 	if conversation == "" {
 		conversation = execution.DerivedConversationID(p, caller, key)
 	}
-	n := newExecution(conversation.Partition())
-	n.ID = execution.DerivedID(conversation.Partition(), caller, key)
+	n := newExecution(conversation.Partition(execution.LocalCaller().Tenant))
+	n.ID = execution.DerivedID(conversation.Partition(execution.LocalCaller().Tenant), caller, key)
 	n.ConversationID, n.IdempotencyKey, n.Fingerprint = conversation, key, fingerprint
 	return n
 }
@@ -30,7 +30,7 @@ func keyed(key, fingerprint string, conversation execution.ConversationID) journ
 func elsewhere(key string) execution.ConversationID {
 	for i := 0; ; i++ {
 		id := execution.ConversationID(fmt.Sprintf("talk-%s-%d", key, i))
-		if id.Partition() != execution.KeyPartition(execution.LocalCaller(), key) {
+		if id.Partition(execution.LocalCaller().Tenant) != execution.KeyPartition(execution.LocalCaller(), key) {
 			return id
 		}
 	}
@@ -101,7 +101,7 @@ func TestABusyConversationLeavesNoKeyBehind(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	talk := elsewhere("k")
-	busy := newExecution(talk.Partition())
+	busy := newExecution(talk.Partition(execution.LocalCaller().Tenant))
 	busy.ConversationID = talk
 	_, err := w.store.Reserve(w.ctx(), busy)
 	require.NoError(t, err)

@@ -65,17 +65,27 @@ func (k keyspace) member(p execution.Partition, member string) string {
 // lock is a string: until when (ms) a partition that was swept to the end is left alone.
 func (k keyspace) lock(p execution.Partition) string { return k.partition(p) + "sweep" }
 
-// conversation is a hash; messages, a list, and waiting, a zset, stand beside it. A client may choose an id with colons:
-// they are written %3a, so that no conversation's key is another one's list. lib.lua does the same.
-func (k keyspace) conversation(id execution.ConversationID) string {
-	return k.partition(id.Partition()) + "conv:" + strings.ReplaceAll(string(id), ":", "%3a")
+// talk is a conversation: an id is its tenant's own.
+type talk struct {
+	tenant string
+	id     execution.ConversationID
 }
 
-func (k keyspace) messages(id execution.ConversationID) string {
-	return k.conversation(id) + ":messages"
+// talkMark stands between the beginning of a conversation's key and its name.
+const talkMark = "conv:"
+
+// conversation is a hash; messages, a list, and waiting, a zset, stand beside it. Its name is journal.ConversationName. A
+// client may choose an id with colons: they are written %3a, so that no conversation's key is another one's list. lib.lua
+// does the same with the name that a row holds.
+func (k keyspace) conversation(c talk) string {
+	return k.partition(c.id.Partition(c.tenant)) + talkMark + escapeColons(journal.ConversationName(c.tenant, c.id))
 }
 
-func (k keyspace) waiting(id execution.ConversationID) string { return k.conversation(id) + ":waiting" }
+func escapeColons(name string) string { return strings.ReplaceAll(name, ":", "%3a") }
+
+func (k keyspace) messages(c talk) string { return k.conversation(c) + ":messages" }
+
+func (k keyspace) waiting(c talk) string { return k.conversation(c) + ":waiting" }
 
 // tailAt is where the tail of an id begins: what of it is not the same for every execution of a partition.
 const tailAt = len("exec_00")
@@ -93,9 +103,7 @@ func (k keyspace) caller(p execution.Partition, scope execution.CallerScope, sta
 }
 
 // executions is a zset, as tenant: a conversation's executions, once there are two. The first is named in its hash.
-func (k keyspace) executions(id execution.ConversationID) string {
-	return k.conversation(id) + ":executions"
-}
+func (k keyspace) executions(c talk) string { return k.conversation(c) + ":executions" }
 
 // idempotency is a hash: execution, fingerprint. Its partition comes from the key alone.
 func (k keyspace) idempotency(scope execution.CallerScope, key string) string {

@@ -21,9 +21,9 @@ func TestKeysOfAPartitionShareItsHashTag(t *testing.T) {
 	require.Equal(t, keys[keyRow]+":tools", keys[keyTools])
 	require.Equal(t, keys[keyRow]+":inbox", keys[keyInbox])
 	require.Equal(t, "pawl:{p07}:due", keys[keyDue])
-	conversation := execution.NewConversationID(7)
+	conversation := talk{"t", execution.NewConversationID(7)}
 	for _, key := range append(keys, k.conversation(conversation), k.messages(conversation), k.waiting(conversation),
-		k.caller(7, execution.LocalCaller(), ""), k.tenant(7, "t", execution.Failed), k.executions(conversation), k.cleanup(7), k.lock(7), k.index(7, "purge"),
+		k.caller(7, execution.LocalCaller(), ""), k.tenant(7, "t", execution.Failed), k.executions(conversation), k.cleanup(7), k.lock(7), k.index(7, "purge"), k.named(7),
 		k.member(7, string(id)), k.member(7, "idem:x")) {
 		require.True(t, strings.HasPrefix(key, "pawl:{p07}:"), key)
 		require.Equal(t, 1, strings.Count(key, "{"), key)

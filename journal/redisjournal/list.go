@@ -37,7 +37,11 @@ func (s *Store) list(ctx context.Context, l journal.Listing) (journal.ListPage, 
 	if err := journal.CheckListing(l); err != nil {
 		return p.page, err
 	}
-	m := s.newMerge(l)
+	m, err := s.newMerge(ctx, l)
+	if err != nil {
+		return p.page, err
+	}
+	p.kind = m.kind
 	for !p.full() {
 		marks, err := m.next(ctx, p.portion())
 		if err != nil || len(marks) == 0 {
@@ -56,6 +60,7 @@ func (s *Store) list(ctx context.Context, l journal.Listing) (journal.ListPage, 
 type pager struct {
 	store   *Store
 	listing journal.Listing
+	kind    indexKind // of the index that is read
 	page    journal.ListPage
 	looked  int // how many rows
 	bytes   int // of what is long in the page's rows
@@ -70,7 +75,7 @@ func (p *pager) wanted() int { return p.listing.Limit - len(p.page.Executions) }
 // portion is how many rows come next. Where the index may hold rows that do not match, it is more than are wanted.
 func (p *pager) portion() int {
 	n := min(p.wanted(), rowsAtOnce)
-	if filtered(p.listing) {
+	if p.filtered() {
 		n = looksAtOnce
 	}
 	return min(n, journal.MaxListed-p.looked)
@@ -78,7 +83,7 @@ func (p *pager) portion() int {
 
 // take goes through the rows at the marks. It reports whether the page was full before the last of them.
 func (p *pager) take(ctx context.Context, marks []journal.ListMark) (left bool, err error) {
-	wanted, err := p.store.look(ctx, p.listing, marks)
+	wanted, err := p.look(ctx, marks)
 	if err != nil {
 		return false, err
 	}
@@ -106,8 +111,10 @@ func (p *pager) take(ctx context.Context, marks []journal.ListMark) (left bool, 
 }
 
 // filtered reports whether a row is looked at before it is read as a whole.
-func filtered(l journal.Listing) bool {
-	return l.Agent != "" || l.UpdatedSinceMs != 0 || l.State != "" && index(l) != byState
+func (p *pager) filtered() bool {
+	l := p.listing
+	return l.Agent != "" || l.UpdatedSinceMs != 0 || l.State != "" && p.kind != byState ||
+		l.ConversationID != "" && p.kind != byConversation
 }
 
 // listedRow is a row and the bytes of what is long in it.
@@ -154,9 +161,9 @@ func listed(a answer) (*listedRow, error) {
 }
 
 // look gives the places of the marks whose rows pass the filters that a few fields decide.
-func (s *Store) look(ctx context.Context, l journal.Listing, marks []journal.ListMark) ([]int, error) {
-	places := make([]int, 0, len(marks))
-	if !filtered(l) {
+func (p *pager) look(ctx context.Context, marks []journal.ListMark) ([]int, error) {
+	places, s := make([]int, 0, len(marks)), p.store
+	if !p.filtered() {
 		for i := range marks {
 			places = append(places, i)
 		}
@@ -165,7 +172,7 @@ func (s *Store) look(ctx context.Context, l journal.Listing, marks []journal.Lis
 	looks := make([]*redis.SliceCmd, len(marks))
 	_, err := s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, mark := range marks {
-			looks[i] = pipe.HMGet(ctx, s.keys.row(mark.ID), "state", "agent", "updatedAtMs", "endedAtMs")
+			looks[i] = pipe.HMGet(ctx, s.keys.row(mark.ID), "state", "agent", "updatedAtMs", "endedAtMs", "conversation")
 		}
 		return nil
 	})
@@ -173,14 +180,14 @@ func (s *Store) look(ctx context.Context, l journal.Listing, marks []journal.Lis
 		return nil, err
 	}
 	for i, look := range looks {
-		if passes(l, look.Val()) {
+		if passes(p.listing, look.Val()) {
 			places = append(places, i)
 		}
 	}
 	return places, nil
 }
 
-// passes looks at state, agent and the instants of the last change and of the end.
+// passes looks at state, agent, the instants of the last change and of the end, and the conversation.
 func passes(l journal.Listing, fields []any) bool {
 	text := func(i int) string {
 		value, _ := fields[i].(string) // nil: not there
@@ -192,5 +199,6 @@ func passes(l journal.Listing, fields []any) bool {
 	}
 	ms, err := strconv.ParseInt(updated, 10, 64)
 	return err == nil && ms >= l.UpdatedSinceMs && (l.State == "" || text(0) == string(l.State)) &&
-		(l.Agent == "" || text(1) == l.Agent)
+		(l.Agent == "" || text(1) == l.Agent) &&
+		(l.ConversationID == "" || journal.NamedConversation(text(4)) == l.ConversationID)
 }

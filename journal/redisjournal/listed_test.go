@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
 )
 
 // requireListed requires that the listing indexes hold what the rows say, and nothing else.
@@ -37,15 +38,18 @@ func requireListed(ctx context.Context, t *testing.T, rdb redis.UniversalClient,
 				want[k.caller(id.Partition(), caller, state)+entry] = true
 				want[k.tenant(id.Partition(), execution.AllTenants, state)+entry] = true
 			}
-			talk := k.conversation(execution.ConversationID(row[4].(string)))
+			talk := k.conversation(talk{caller.Tenant, journal.NamedConversation(row[4].(string))})
 			talks[talk] = append(talks[talk], entry)
-		case kind == "tenant" || kind == "caller" || kind == "conv" && strings.HasSuffix(name, ":executions"):
+		case kind == "tenant" || kind == "caller" || kind == "named" || kind == "conv" && strings.HasSuffix(name, ":executions"):
 			for _, z := range rdb.ZRangeWithScores(ctx, key, 0, -1).Val() {
 				got[fmt.Sprintf("%s %s %.0f", key, z.Member, z.Score)] = true
 			}
 		}
 	}
 	for talk, entries := range talks {
+		if at, name, _ := strings.Cut(talk, "conv:"); strings.Contains(name, "/") {
+			want[at+"named "+name+" 0"] = true
+		}
 		if only := rdb.HGet(ctx, talk, "only").Val(); only != "" {
 			require.Len(t, entries, 1, "the only execution of %s", talk)
 			require.Contains(t, entries[0], only)

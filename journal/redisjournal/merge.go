@@ -32,6 +32,7 @@ func index(l journal.Listing) indexKind {
 // merge reads the indexes of a listing as if they were one, newest first.
 type merge struct {
 	store *Store
+	kind  indexKind
 	heads []*head
 }
 
@@ -39,21 +40,26 @@ type merge struct {
 type head struct {
 	partition execution.Partition
 	keys      []string
+	tenant    string             // whose conversation it has to be; empty: anybody's, or no conversation
 	marks     []journal.ListMark // newest first
 	after     *journal.ListMark  // where the next part begins
 	size      int                // of the next part
 	read      bool               // to its end
 }
 
-func (s *Store) newMerge(l journal.Listing) *merge {
-	m := &merge{store: s}
-	if index(l) == byConversation {
-		keys := []string{s.keys.conversation(l.ConversationID), s.keys.executions(l.ConversationID)}
-		m.heads = []*head{{partition: l.ConversationID.Partition(), keys: keys, after: l.After}}
-		return m
+func (s *Store) newMerge(ctx context.Context, l journal.Listing) (*merge, error) {
+	m := &merge{store: s, kind: index(l)}
+	if m.kind == byConversation {
+		heads, few, err := s.talks(ctx, l)
+		if err != nil || few {
+			m.heads = heads
+			return m, err
+		}
+		l.ConversationID = "" // the filter remains
+		m.kind = index(l)
 	}
 	state := l.State
-	if index(l) != byState {
+	if m.kind != byState {
 		state = ""
 	}
 	for p := range execution.Partition(execution.Partitions) {
@@ -63,7 +69,7 @@ func (s *Store) newMerge(l journal.Listing) *merge {
 		}
 		m.heads = append(m.heads, &head{partition: p, keys: []string{key}, after: l.After})
 	}
-	return m
+	return m, nil
 }
 
 // next takes at most n marks; none when the indexes have come to their end.
@@ -120,7 +126,7 @@ func (m *merge) fill(ctx context.Context, wanted int) error {
 		h.size = min(max(2*h.size, 3+2*wanted/len(m.heads)), journal.MaxListed)
 		at, below := h.behind()
 		empty = append(empty, h)
-		calls = append(calls, invocation{keys: h.keys, args: []any{at, below, h.size, m.store.now()}})
+		calls = append(calls, invocation{keys: h.keys, args: []any{at, below, h.size, h.tenant, m.store.now()}})
 	}
 	if len(empty) == 0 {
 		return nil

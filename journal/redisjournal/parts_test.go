@@ -17,11 +17,14 @@ import (
 // take submits to a conversation and says the words.
 func (w *world) take(talk execution.ConversationID, busy execution.OnBusy, words string) (journal.Execution, error) {
 	w.t.Helper()
-	n := newExecution(talk.Partition())
+	n := newExecution(talk.Partition(execution.LocalCaller().Tenant))
 	n.ConversationID, n.Request.OnBusy, n.Messages = talk, busy, [][]byte{[]byte(words)}
 	reserved, err := w.store.Reserve(w.ctx(), n)
 	return reserved.Execution, err
 }
+
+// own is a conversation of the caller of these tests.
+func own(id execution.ConversationID) talk { return talk{execution.LocalCaller().Tenant, id} }
 
 func (w *world) history(id execution.ID) string {
 	w.t.Helper()
@@ -54,7 +57,7 @@ func turnsAndParts(w *world) {
 	require.NoError(w.t, err)
 	require.True(w.t, strings.HasSuffix(w.history(third.ID), "} three"), w.history(third.ID))
 	require.Contains(w.t, w.history(second.ID), "two")
-	fork := newExecution(talk.Partition())
+	fork := newExecution(talk.Partition(execution.LocalCaller().Tenant))
 	fork.Fork = &journal.Fork{From: execution.Origin{ExecutionID: third.ID}, Length: 1}
 	fork.Messages = [][]byte{[]byte("four")}
 	reserved, err := w.store.Reserve(w.ctx(), fork)
@@ -90,13 +93,13 @@ func TestAHistoryHasABoundOfParts(t *testing.T) {
 	_, err := w.store.Cancel(w.ctx(), first.ID)
 	require.NoError(t, err)
 	var base strings.Builder
-	list := w.store.keys.messages(talk)
+	list := w.store.keys.messages(own(talk))
 	for n := 1; n < journal.MaxParts; n++ {
 		require.NoError(t, w.rdb.RPush(w.ctx(), list, fmt.Sprint("kept", n), "rolled back").Err())
 		fmt.Fprintf(&base, "%s %d %d\n", talk, 2*n-1, 2*n)
 	}
 	last := w.rdb.LLen(w.ctx(), list).Val()
-	require.NoError(t, w.rdb.HSet(w.ctx(), w.store.keys.conversation(talk), "base", base.String(), "from", last).Err())
+	require.NoError(t, w.rdb.HSet(w.ctx(), w.store.keys.conversation(own(talk)), "base", base.String(), "from", last).Err())
 
 	next, err := w.take(talk, "", "said")
 	require.NoError(t, err)
@@ -114,7 +117,7 @@ func TestAHistoryHasABoundOfParts(t *testing.T) {
 	_, err = w.take(talk, execution.BusyRollback, "once more")
 	require.ErrorIs(t, err, journal.ErrLimit)
 	require.Equal(t, before, describeAll(w))
-	fork := newExecution(talk.Partition())
+	fork := newExecution(talk.Partition(execution.LocalCaller().Tenant))
 	fork.Fork = &journal.Fork{From: execution.Origin{ExecutionID: rolled.ID}, Whole: true}
 	_, err = w.store.Reserve(w.ctx(), fork)
 	require.NoError(t, err, "as many as there may be")

@@ -28,7 +28,7 @@ func (s *Store) reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 	if _, err := execution.ParseID(string(n.ID)); err != nil {
 		return journal.Reservation{}, fmt.Errorf("%w: %w", journal.ErrConflict, err)
 	}
-	if n.ID.Partition() != n.ConversationID.Partition() {
+	if n.ID.Partition() != n.ConversationID.Partition(n.Caller.Tenant) {
 		return journal.Reservation{}, fmt.Errorf("%w: execution and conversation are in two partitions", journal.ErrConflict)
 	}
 	if n.Fork != nil && n.Fork.From.ExecutionID.Partition() != n.ID.Partition() {
@@ -93,7 +93,7 @@ func (s *Store) reserveHeld(ctx context.Context, n journal.NewExecution, holder 
 // reserveRow runs the row's script. In mode look it answers without an execution when nothing stands in the way.
 func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode string) (journal.Reservation, error) {
 	p := n.ID.Partition()
-	keys := append(s.keys.execution(n.ID), s.keys.conversation(n.ConversationID))
+	keys := append(s.keys.execution(n.ID), s.keys.conversation(talk{n.Caller.Tenant, n.ConversationID}))
 	member := ""
 	if n.IdempotencyKey != "" && execution.KeyPartition(n.Caller, n.IdempotencyKey) == p {
 		member = keyMember(n.Caller, n.IdempotencyKey)
@@ -107,7 +107,7 @@ func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode str
 		n.Request.StartAtMs, n.Checkpoint, e.event(execution.ExecutionQueued{}), len(fields) / 2, len(n.Messages),
 		n.Fingerprint, allowed(journal.MoveCancel), e.event(execution.CancelRequested{}),
 	}
-	args = append(args, forked(n.Fork)...)
+	args = append(append(args, forked(n.Fork)...), bit(n.Continues()))
 	args = append(args, fields...)
 	for _, message := range n.Messages {
 		args = append(args, message)
@@ -151,8 +151,8 @@ func forked(fork *journal.Fork) []any {
 // newRow is the fields of a new row that the script does not look at, as name and value.
 func (e *encoder) newRow(n journal.NewExecution) []any {
 	fields := []any{
-		"v", rowVersion, "conversation", string(n.ConversationID), "agent", n.Request.Agent,
-		"definition", shortHash(n.Definition), "request", e.blob(n.Request), "queue", n.BaseQueue(), "node", n.Node,
+		"v", rowVersion, "conversation", journal.ConversationName(n.Caller.Tenant, n.ConversationID),
+		"agent", n.Request.Agent, "definition", shortHash(n.Definition), "request", e.blob(n.Request), "queue", n.BaseQueue(), "node", n.Node,
 		"usage", encodeUsage(execution.Usage{}), "deadlineMs", optional(n.Deadline.Milliseconds()),
 	}
 	if priority := n.Request.Priority; priority != "" && priority != execution.Normal {

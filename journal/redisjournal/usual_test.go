@@ -194,7 +194,7 @@ func TestTheUsualWaysAnswerAndWriteAsTheScripts(t *testing.T) {
 		n := newExecution(7)
 		if rapid.Bool().Draw(rt, "colon") {
 			n.ConversationID = execution.ConversationID("talk:" + string(n.ID))
-			n.ID = execution.NewID(n.ConversationID.Partition())
+			n.ID = execution.NewID(n.ConversationID.Partition(execution.LocalCaller().Tenant))
 		}
 		w := newTwins(t, n)
 		for range rapid.IntRange(4, 24).Draw(rt, "calls") {

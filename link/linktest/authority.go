@@ -56,30 +56,6 @@ func hiddenFromTenants(t *testing.T, h Harness) {
 	}
 }
 
-func foreignConversation(t *testing.T, h Harness) {
-	as := func(tenant string) link.RuntimeLink {
-		return h.As(execution.Authority{
-			Caller: execution.CallerScope{Tenant: tenant, Subject: "ann"}, Role: execution.SubmitRole,
-		})
-	}
-	request := execution.CreateRequest{
-		Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "hello"}, ConversationID: "ticket-of-acme",
-	}
-	_, err := as("acme").Create(bounded(t), "", request)
-	require.NoError(t, err)
-	unchanged(t, h, func() {
-		for _, busy := range []execution.OnBusy{"", execution.BusyEnqueue, execution.BusyInterrupt, execution.BusyRollback} {
-			request.OnBusy = busy
-			_, err := as("other").Create(bounded(t), "", request)
-			require.ErrorIs(t, err, execution.ErrConflict, busy)
-			var problem *execution.APIError
-			require.ErrorAs(t, err, &problem)
-			require.Equal(t, "conversationId", problem.Field, busy)
-			require.Contains(t, problem.Detail, "taken", busy)
-		}
-	})
-}
-
 func rolesBound(t *testing.T, h Harness) {
 	as := func(subject string, role execution.CallerRole) link.RuntimeLink {
 		return h.As(execution.Authority{

@@ -21,7 +21,7 @@ func createWrites(t *testing.T, h Harness) {
 	require.Equal(t, "demo", view.Agent)
 	require.Equal(t, request.Metadata, view.Metadata)
 	require.Equal(t, "run_start", view.Node)
-	require.Equal(t, view.ID.Partition(), view.ConversationID.Partition())
+	require.Equal(t, view.ID.Partition(), view.ConversationID.Partition("default"))
 	again, err := h.Local().Execution(bounded(t), view.ID)
 	require.NoError(t, err)
 	require.Equal(t, view, again)
@@ -174,19 +174,6 @@ func busyConversation(t *testing.T, h Harness) {
 	_, err = h.Local().Cancel(bounded(t), first.View.ID)
 	require.NoError(t, err)
 	Claim(t, h.Store, second.View.ID).Complete("its turn has come")
-}
-
-func conversationOfAnother(t *testing.T, h Harness) {
-	request := Request("hello")
-	request.ConversationID = "talk"
-	_, err := h.Local().Create(bounded(t), "", request)
-	require.NoError(t, err)
-	stranger := execution.Authority{
-		Caller: execution.CallerScope{Tenant: "acme", Subject: "eve"}, Role: execution.SubmitRole,
-	}
-	request.OnBusy = execution.BusyEnqueue
-	_, err = h.As(stranger).Create(bounded(t), "", request)
-	require.ErrorIs(t, err, execution.ErrConflict)
 }
 
 func listAgents(t *testing.T, h Harness) {

@@ -71,6 +71,11 @@ for _, of in ipairs(LISTS) do
   end
 end
 
+local index, talk = named(partition(x), key)
+if index ~= '' and not redis.call('ZSCORE', index, talk) then
+  finding('not_listed', 'its conversation is not in ' .. index, 'ZADD', index, '0', talk)
+end
+
 local active = redis.call('HGET', key, 'active') or ''
 if row.active ~= '' and active == '' then
   finding('conversation_lost', 'it is active, and its conversation has nobody', 'HSET', key, 'active', id)

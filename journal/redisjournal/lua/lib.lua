@@ -184,8 +184,8 @@ local function runnable(x, grace)
   lines[#lines + 1] = standing(x)
 end
 
--- conversation is the key of the row's conversation. Colons of an id that a client chose are written %3a, so that no
--- conversation's key is another one's list.
+-- conversation is the key of the row's conversation, of which the row has the name: the id, and where a client chose that
+-- the tenant. Colons of an id are written %3a, so that no conversation's key is another one's list.
 local function conversation(x)
   local name = x.row.conversation
   if string.find(name, ':', 1, true) then name = string.gsub(name, ':', '%%3a') end
@@ -356,6 +356,13 @@ local function lean(at, key)
   return unneeded
 end
 
+-- named is the index of conversations whose ids clients chose, by name; empty: the id was minted.
+local function named(at, key)
+  local name = string.match(key, '}:conv:(.*)$')
+  if string.find(name, '/', 1, true) then return at .. 'named', name end
+  return '', name
+end
+
 -- drop deletes a conversation without executions, and those that were kept for it alone.
 local function drop(at, key)
   local keys = { key }
@@ -364,13 +371,23 @@ local function drop(at, key)
     if number(redis.call('HGET', last, 'based')) <= 0 then
       for _, other in ipairs(lean(at, last)) do keys[#keys + 1] = other end
       redis.call('UNLINK', last, last .. ':messages', last .. ':waiting', last .. ':executions')
+      local index, name = named(at, last)
+      if index ~= '' then redis.call('ZREM', index, name) end
     end
   end
 end
 
+-- close ends the history of a conversation whose executions are all gone: what others are based on stays in its list for
+-- them, and whoever submits to it again begins behind that, where nothing is said.
+local function close(at, key)
+  for _, other in ipairs(lean(at, key)) do drop(at, other) end
+  redis.call('HDEL', key, 'base')
+  redis.call('HSET', key, 'from', redis.call('LLEN', key .. ':messages'))
+end
+
 -- erase deletes a row that has ended with all that only it needs; the conversation goes with its last execution, unless
--- others are based on it: then another execution of it finds its history. What becomes of an idempotency key is the
--- script's. The first write is a ZREM, and no later one needs memory.
+-- others are based on it: then its history is theirs alone. What becomes of an idempotency key is the script's. The first
+-- write is a ZREM, and no later one needs memory.
 local function erase(x)
   local row, talk, name = x.row, conversation(x), string.sub(x.row.id, TAIL)
   local left = number(redis.call('HGET', talk, 'executions'))
@@ -389,6 +406,7 @@ local function erase(x)
     redis.call('HINCRBY', talk, 'executions', -1)
     redis.call('ZREM', talk .. ':executions', name)
     if redis.call('HGET', talk, 'only') == name then redis.call('HDEL', talk, 'only') end
+    if left <= 1 then close(partition(x), talk) end
   end
   local results = x.key .. ':results'
   if number(redis.call('HGET', results, 'forks')) <= 0 then redis.call('UNLINK', results) end

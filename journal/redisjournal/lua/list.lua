@@ -1,11 +1,12 @@
 -- Purpose: reads a page of a listing index, newest first.
 -- KEYS: 1 the index (zset), or 2 keys: a conversation (hash) and its :executions (zset).
 -- ARGV: 1 instant of the mark in ms (empty: from the newest on), 2 entries of that very instant that stand behind the mark:
---   the tail below which they begin (empty: none, +: all), 3 limit, then the tail.
+--   the tail below which they begin (empty: none, +: all), 3 limit, 4 the tenant whose conversation it has to be (empty: any;
+--   another one's is answered as one that is not there), then the tail.
 -- Returns: tails of ids and instants in ms, flat.
 -- Refuses: nothing.
 -- Invariant: writes nothing; the cost grows with the limit and the logarithm of the index.
-local at, below, limit = ARGV[1], ARGV[2], number(ARGV[3])
+local at, below, limit, tenant = ARGV[1], ARGV[2], number(ARGV[3]), ARGV[4]
 
 -- behind is the rank of the first entry behind the mark. Entries of one instant stand in descending order.
 local function behind(key)
@@ -33,6 +34,7 @@ local function only()
 end
 
 if KEYS[2] then
+  if tenant ~= '' and redis.call('HGET', KEYS[1], 'tenant') ~= tenant then return {} end
   local found = only()
   if #found > 0 then return found end
 end

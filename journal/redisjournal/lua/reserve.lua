@@ -1,23 +1,23 @@
 -- Purpose: stores a new execution, its first event, checkpoint 0 and its entry in an index.
 -- KEYS: the nine of an execution (lib.lua), 10 conversation (hash), 11 idempotency key (hash; only when there is one and it
---   lives in this partition). Eleven: all that begins with an execution begins here. Exception: its listing indexes and
---   <row>:gone (string, see delete.lua) are derived, in the same hash tag.
+--   lives in this partition). Eleven: all that begins with an execution begins here. Exception: its listing indexes, the
+--   named zset and <row>:gone (string, see delete.lua) are derived, in the same hash tag.
 -- ARGV: 1 mode (write, or look: guards only), 2 fingerprint, 3 idempotency key's own text (empty: none), 4 what to do when
 --   the conversation is busy (empty: refuse, enqueue, interrupt, rollback), 5 memory is short (1 or empty), 6 tenant, 7 subject, 8 member of the idempotency key
 --   in the purge index (empty: not in this partition), 9 start in ms (0: at once), 10 checkpoint, 11 queued event,
 --   12 number of further fields, 13 number of messages, 14 fingerprint as an earlier release stored it, 15 states in which
 --   an execution is canceled, 16 cancel_requested event, of a fork 17 the execution it comes from (empty: no fork), 18 how many
 --   messages of that one's history and 19 from where they are counted (all, or own: from the part that the other one added),
---   or whole, then fields as name and value, then messages, then the tail.
+--   or whole, 20 the conversation has to be there (1 or empty), then fields as name and value, then messages, then the tail.
 -- Returns: {created, row, tasks}; {existing, row, tasks} for a submission that came before.
--- Refuses: NOTFOUND (what a fork comes from), CONFLICT (also conversation_busy, key_reused, gone), LIMIT (the waiting line, parts of a history;
+-- Refuses: NOTFOUND (what a fork comes from; no_conversation, alike for another tenant's), CONFLICT (also conversation_busy, key_reused, gone), LIMIT (the waiting line, parts of a history;
 --   overloaded).
 -- Invariant: a key and its row come in one write; the conversation has one active execution; nothing stays of a refusal. One
 --   that interrupts cancels the active one in the same write, as cancel.lua does, and follows it, before the line; the one
 --   that was to follow until then is canceled too. There is never more than one of these: its score in the line is 0.
 local mode, fingerprint, key, on_busy, short, tenant, subject, member = unpack(ARGV, 1, 8)
 local start_at, checkpoint, queued_event, field_count, message_count, earlier = unpack(ARGV, 9, 14)
-local cancel_states, requested_event, source, taken, counted = unpack(ARGV, 15, 19)
+local cancel_states, requested_event, source, taken, counted, continues = unpack(ARGV, 15, 20)
 local t = tail()
 local x = open(t)
 local m = moves()
@@ -55,6 +55,8 @@ if x.exists then
 end
 if key ~= '' and member == '' and redis.call('EXISTS', x.key .. ':gone') == 1 then return refuse('CONFLICT', 'gone') end
 local owner = redis.call('HMGET', KEYS[10], 'tenant', 'active', 'arrivals', 'executions', 'only', 'base', 'from')
+if continues ~= '' and (owner[1] ~= tenant or number(owner[4]) <= 0) then return refuse('NOTFOUND', 'no_conversation') end
+if owner[1] and owner[1] ~= tenant then return refuse('CONFLICT', 'the conversation belongs to another tenant') end
 local line = KEYS[10] .. ':waiting'
 local active = owner[2] or ''
 local interrupts = active ~= '' and (on_busy == 'interrupt' or on_busy == 'rollback')
@@ -95,7 +97,6 @@ if interrupts then
   local first = redis.call('ZRANGE', line, 0, 0, 'WITHSCORES')
   if first[1] and number(first[2]) == 0 then follows = m.sibling(x, first[1]) end
 end
-if owner[1] and owner[1] ~= tenant then return refuse('CONFLICT', 'the conversation belongs to another tenant') end
 if source ~= '' then
   local refusal = take_base()
   if refusal then return refusal end
@@ -115,7 +116,7 @@ if short ~= '' then return refuse('LIMIT', 'overloaded') end
 if mode == 'look' then return { 'free' } end
 
 local fields = number(field_count)
-for i = 1, fields do put(x, ARGV[18 + 2 * i], ARGV[19 + 2 * i]) end
+for i = 1, fields do put(x, ARGV[19 + 2 * i], ARGV[20 + 2 * i]) end
 put(x, 'id', id)
 put(x, 'tenant', tenant)
 put(x, 'subject', subject)
@@ -127,12 +128,14 @@ put(x, 'step', '0')
 put(x, 'createdAtMs', text(x.now))
 if number(start_at) > x.now then put(x, 'notBeforeMs', start_at) end
 local messages = {}
-for i = 1, number(message_count) do messages[i] = ARGV[19 + 2 * fields + i] end
+for i = 1, number(message_count) do messages[i] = ARGV[20 + 2 * fields + i] end
 event(x, queued_event)
 later(x, 'RPUSH', x.checkpoints, checkpoint)
 later(x, 'HSET', KEYS[10], 'tenant', tenant)
 later(x, 'HINCRBY', KEYS[10], 'executions', 1)
 m.talk(x, number(owner[4]) == 0, owner[5])
+local index, name = named(partition(x), KEYS[10])
+if index ~= '' and not owner[1] then later(x, 'ZADD', index, '0', name) end
 for _, of in ipairs(LISTS) do later(x, 'ZADD', listing(x, of, ''), text(x.now), string.sub(id, TAIL)) end
 if base ~= '' then later(x, 'HSET', KEYS[10], 'base', base) end
 for name in pairs(bases) do later(x, 'HINCRBY', partition(x) .. 'conv:' .. name, 'based', 1) end
