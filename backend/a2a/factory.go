@@ -104,3 +104,9 @@ var _ backend.Backend = (*remote)(nil)
 
 // Capabilities is the same for every agent.
 func (*remote) Capabilities() backend.Capabilities { return Capabilities() }
+
+// String hides the credentials from every way of printing.
+func (r *remote) String() string { return "a2a agent" }
+
+// GoString hides them from %#v.
+func (r *remote) GoString() string { return r.String() }
