@@ -12,6 +12,8 @@ import (
 // Broker establishes, renews and revokes leases. Every method is idempotent by the execution's id, and may be used by many
 // goroutines and processes at once.
 type Broker interface {
+	// Check says without asking anybody whether Establish would refuse: a *Refusal, or nil.
+	Check(grant Grant) error
 	// Establish makes the lease of an execution, or returns the one that it has. It returns ErrRefused when the caller may not
 	// have it, and ErrUnavailable when nobody knows whether it has one now.
 	Establish(ctx context.Context, grant Grant) (Lease, error)

@@ -187,6 +187,18 @@ func (e *Exchange) sealed(id execution.ID, r record) ([]byte, error) {
 	return e.cfg.Keyring.seal(text, string(id)), nil
 }
 
+// Check implements Broker.
+func (e *Exchange) Check(grant Grant) error {
+	if _, err := e.cfg.Allowed.Narrow(grant.Request); err != nil {
+		return err
+	}
+	if grant.Caller.IsZero() {
+		return &Refusal{Field: "delegation", Reason: "the caller brought no token that can be exchanged: an API key cannot be, a bearer " +
+			"token of the identity provider can"}
+	}
+	return nil
+}
+
 // Establish implements Broker. When two establish the lease of one execution at once, the tokens of the second are revoked.
 func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
 	request, err := e.cfg.Allowed.Narrow(grant.Request)
@@ -200,9 +212,8 @@ func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
 	if found != nil {
 		return found.lease(), nil
 	}
-	if grant.Caller.IsZero() {
-		return Lease{}, &Refusal{Reason: "the caller brought no token that can be exchanged: an API key cannot be, a bearer token of " +
-			"the identity provider can"}
+	if err := e.Check(grant); err != nil {
+		return Lease{}, err
 	}
 	granted, err := e.exchange(ctx, grant.Caller, e.cfg.SubjectTokenType, request)
 	if err != nil {

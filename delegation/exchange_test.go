@@ -185,7 +185,7 @@ func TestRefusalsNameTheFieldAndLeaveNothing(t *testing.T) {
 		request execution.DelegationRequest
 		field   string
 	}{
-		"no credential":           {},
+		"no credential":           {field: "delegation"},
 		"not a token":             {caller: execution.NewCredential("not-a-token")},
 		"a user who may not":      {caller: s.issuer.SignIn(t, delegationtest.Powerless)},
 		"a scope not allowed":     {caller, execution.DelegationRequest{Scopes: []string{"everything"}}, "delegation.scopes"},
@@ -197,6 +197,8 @@ func TestRefusalsNameTheFieldAndLeaveNothing(t *testing.T) {
 		require.ErrorAs(t, err, &refusal, name)
 		require.ErrorIs(t, err, delegation.ErrRefused, name)
 		require.Equal(t, c.field, refusal.Field, name)
+		known := s.broker.Check(delegation.Grant{Execution: s.id, Caller: c.caller, Request: c.request})
+		require.Equal(t, c.field != "", known != nil, "%s: what needs no server is refused without one", name)
 		require.Empty(t, s.dump(), name)
 	}
 }

@@ -27,9 +27,15 @@ func NewStatic(token string, allowed Allowed) (*Static, error) {
 	return &Static{token: execution.NewCredential(token), allowed: allowed}, nil
 }
 
+// Check implements Broker.
+func (s *Static) Check(grant Grant) error {
+	_, err := s.allowed.Narrow(grant.Request)
+	return err
+}
+
 // Establish implements Broker. It asks for no credential of the caller.
 func (s *Static) Establish(_ context.Context, grant Grant) (Lease, error) {
-	if _, err := s.allowed.Narrow(grant.Request); err != nil {
+	if err := s.Check(grant); err != nil {
 		return Lease{}, err
 	}
 	return Lease{Ref: staticRef, Revision: 1}, nil
