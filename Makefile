@@ -18,7 +18,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/api test/peers test/streams test/deploy test/browser record soak lint tools fmt docs cases contract-rows bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/api test/peers test/streams test/deploy test/browser record soak lint tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -90,7 +90,7 @@ docs: ## Write the pages that the code generates: docs/configuration.md, docs/cl
 cases: ## Check that every case of docs/cases.md is named by a test
 	go test -count 1 ./test/cases
 
-contract-rows: ## Check that every row of the contract of backends has its test, and that a test fails when any of its texts changes; takes minutes
+rows: ## Check that every row of the contract of backends has its test, and that a test fails when any of its texts changes; takes minutes
 	go test -tags mutate -count 1 -timeout 30m -run 'TestEveryRow|TestEachMutatedText' ./backend
 
 bench: setup ## Measure beside a raw Asynq chain and write docs/performance.md; leave the machine alone meanwhile

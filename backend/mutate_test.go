@@ -18,7 +18,7 @@ import (
 )
 
 // Each exact text, changed by one character where it is written, fails a test that compares it. It takes minutes and runs by
-// `make contract-rows`.
+// `make rows`.
 func TestEachMutatedTextFailsATest(t *testing.T) {
 	t.Parallel()
 	places := literalPlaces(t)
