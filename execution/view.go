@@ -48,6 +48,8 @@ type View struct {
 	Agent           string            `json:"agent"`
 	ConversationID  ConversationID    `json:"conversationId"`
 	ForkedFrom      *Origin           `json:"forkedFrom,omitempty"`
+	Parent          *Parent           `json:"parent,omitempty"`
+	Children        []Child           `json:"children,omitempty"` // in a view of its own only, and not in a listing
 	State           State             `json:"state"`
 	Wait            *Wait             `json:"wait,omitempty"`
 	Interaction     *Interaction      `json:"interaction,omitempty"`

@@ -41,7 +41,8 @@ func (m *machine) park() (advance, error) {
 	m.state.Batch.Asked, m.state.Status = asked, StatusWaiting
 	a := m.next(ToolReturn)
 	a.then = journal.Then{
-		Kind: journal.ThenPark, Interaction: interaction, Await: interaction.RequestID, WaitKind: execution.WaitInput, Wait: wait,
+		Kind: journal.ThenPark, Interaction: interaction, WaitKind: execution.WaitInput, Wait: wait,
+		Await: []execution.RequestID{interaction.RequestID},
 	}
 	if head.Kind == execution.Authentication {
 		a.then.WaitKind = execution.WaitAuth

@@ -108,7 +108,7 @@ func decide(asked execution.RequestID, decisions ...execution.Decision) executio
 func TestApprovedCallRunsAgainWithTheSameEffectID(t *testing.T) {
 	t.Parallel()
 	s, a := parked(t)
-	next := reply(t, s, a, decide(a.then.Await,
+	next := reply(t, s, a, decide(a.then.Await[0],
 		execution.Decision{CallID: "call_0_0", Decision: execution.Approve},
 		execution.Decision{CallID: "call_0_1", Decision: execution.Reject, Reason: "no"}))
 	require.Equal(t, ToolCall, next.node)
@@ -131,7 +131,7 @@ func TestApprovedCallRunsAgainWithTheSameEffectID(t *testing.T) {
 func TestCaseE3_RejectingOneCallLeavesNoneDangling(t *testing.T) {
 	t.Parallel()
 	s, a := parked(t)
-	next := reply(t, s, a, decide(a.then.Await,
+	next := reply(t, s, a, decide(a.then.Await[0],
 		execution.Decision{CallID: "call_0_0", Decision: execution.Reject},
 		execution.Decision{CallID: "call_0_1", Decision: execution.Answer, Answer: json.RawMessage(`{"id":7}`)}))
 	require.Equal(t, PrepareModelRequest, next.node)
@@ -147,11 +147,11 @@ func TestCaseE3_RejectingOneCallLeavesNoneDangling(t *testing.T) {
 func TestPartialRepliesAddUp(t *testing.T) {
 	t.Parallel()
 	s, a := parked(t)
-	next := reply(t, s, a, decide(a.then.Await, execution.Decision{CallID: "call_0_1", Decision: execution.Reject}))
+	next := reply(t, s, a, decide(a.then.Await[0], execution.Decision{CallID: "call_0_1", Decision: execution.Reject}))
 	require.Equal(t, journal.ThenPark, next.then.Kind)
 	require.NotEqual(t, a.then.Await, next.then.Await, "a request id is used once")
 	require.Equal(t, []execution.CallID{"call_0_0"}, next.state.Batch.Asked.Calls)
-	last := reply(t, s, next, decide(next.then.Await, execution.Decision{CallID: "call_0_0", Decision: execution.Reject}))
+	last := reply(t, s, next, decide(next.then.Await[0], execution.Decision{CallID: "call_0_0", Decision: execution.Reject}))
 	require.Equal(t, PrepareModelRequest, last.node)
 }
 
@@ -159,7 +159,7 @@ func TestExpiredQuestionIsARejection(t *testing.T) {
 	t.Parallel()
 	s := inBatch(t, tool("confirm", agent.ReadOnly, asks(local.Question{Kind: execution.Elicitation, Prompt: "?"})))
 	a, _ := do(t, s)
-	next := reply(t, &s, a, execution.Input{Type: "expired", RequestID: a.then.Await})
+	next := reply(t, &s, a, execution.Input{Type: "expired", RequestID: a.then.Await[0]})
 	require.Equal(t, PrepareModelRequest, next.node)
 	require.Equal(t, execution.ToolRejected, next.messages[0].ToolResult.ErrorKind)
 }
@@ -171,7 +171,7 @@ func TestAnswerToAToolsOwnApproval(t *testing.T) {
 	} {
 		s := inBatch(t, tool("allow", agent.ReadOnly, asks(local.Question{Kind: execution.Approval, Prompt: "May I?"})))
 		a, _ := do(t, s)
-		next := reply(t, &s, a, decide(a.then.Await, execution.Decision{
+		next := reply(t, &s, a, decide(a.then.Await[0], execution.Decision{
 			CallID: "call_0_0", Decision: decision, Answer: json.RawMessage(`"later"`),
 		}))
 		require.Equal(t, content, string(next.messages[0].ToolResult.Content))

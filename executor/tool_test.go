@@ -110,7 +110,7 @@ func TestCaseB5_UnknownOutcomeAsks(t *testing.T) {
 	require.Equal(t, []execution.InteractionCall{{
 		CallID: "call_0_0", Name: "restore", Arguments: json.RawMessage(`{"a":1}`), ArgumentsHash: argumentsHash([]byte(`{"a":1}`)),
 	}}, asked.Calls)
-	require.Equal(t, asked.RequestID, a.then.Await)
+	require.Equal(t, []execution.RequestID{asked.RequestID}, a.then.Await)
 	require.Empty(t, env.marked)
 	require.Equal(t, 1, NewEvidence(a.node, a.state).PendingApprovalCount)
 }

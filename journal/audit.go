@@ -30,6 +30,11 @@ const (
 	FindingConversationLost FindingCode = "conversation_lost" // an active row of which its conversation does not know
 	FindingConversationHeld FindingCode = "conversation_held" // a conversation that waits for a row which is not active
 	FindingNotInLine        FindingCode = "not_in_line"       // a row that waits for a turn and stands in no line
+	FindingNotCleaned       FindingCode = "not_cleaned"       // a row that has ended and after which nobody would clean up
+	FindingNothingToClean   FindingCode = "nothing_to_clean"  // an entry of a clean-up that is not to be done
+	FindingChildLost        FindingCode = "child_lost"        // an open child of which its parent does not know
+	FindingChildEnded       FindingCode = "child_ended"       // an entry of an open child that has ended
+	FindingChildLeft        FindingCode = "child_left"        // an open child whose parent has ended without asking it to
 )
 
 // Finding is something that is not as it should be.

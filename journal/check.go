@@ -102,8 +102,14 @@ func CheckCommit(c Commit) error {
 	if err := checkEarlier(c.Earlier); err != nil {
 		return err
 	}
+	if err := checkCleanup(c.Cleanup); err != nil {
+		return err
+	}
+	if err := checkAwait(c.Then); err != nil {
+		return err
+	}
 	t := c.Then
-	park := t.Interaction != nil || t.WaitKind != "" || t.Await != "" || t.Wait != 0
+	park := t.Interaction != nil || t.WaitKind != "" || len(t.Await) > 0 || t.Wait != 0
 	end := t.Outcome != nil || t.Failure != nil
 	suspend := t.Suspension != (execution.Suspension{})
 	bad := false

@@ -41,13 +41,18 @@ type Commands interface {
 	TakeBack(ctx context.Context, id execution.ID) (Change, error)
 
 	// Delete deletes an execution that has ended, with all that only it needs; its idempotency key answers ErrGone until the
-	// row would have been purged. An open execution is ErrState, one whose delegation is not cleaned up ErrCleanupOpen.
+	// row would have been purged. An open execution is ErrState, one whose clean-up is not done ErrCleanupOpen.
 	// Repeated, it is ErrNotFound.
 	Delete(ctx context.Context, id execution.ID) error
 
 	// CompleteDelegationCleanup marks the delegation revoked. It is accepted in finalizing (which it ends when nothing
 	// else is open) and in terminal states, for the same lease; already complete changes nothing. Else ErrConflict.
 	CompleteDelegationCleanup(ctx context.Context, id execution.ID, lease LeaseRef) (Execution, error)
+
+	// CompleteCleanup says that what Execution.Cleanup told of is undone, and forgets it. It is accepted in finalizing (which
+	// it ends when nothing else is open) and in terminal states, for equal bytes, else ErrConflict; already complete changes
+	// nothing. Tasks of the answer are to be enqueued.
+	CompleteCleanup(ctx context.Context, id execution.ID, cleanup []byte) (Change, error)
 
 	// OpenExecutions counts the executions that have not ended. O(partitions), never O(executions).
 	OpenExecutions(ctx context.Context) (int64, error)

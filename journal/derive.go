@@ -40,8 +40,11 @@ func (n NewExecution) BaseQueue() string {
 	return n.Request.Priority.Queue()
 }
 
-// CleanupOpen reports whether a delegation is attached and not yet revoked.
-func (e *Execution) CleanupOpen() bool { return e.Delegation != nil && !e.Delegation.CleanupComplete }
+// CleanupOpen reports whether something outside is to be undone: a delegation that is not yet revoked, or what Cleanup tells
+// of.
+func (e *Execution) CleanupOpen() bool {
+	return e.Delegation != nil && !e.Delegation.CleanupComplete || len(e.Cleanup) > 0
+}
 
 // EndingPayload is the terminal event that belongs to an ending. The ending must have passed CheckEnding.
 func EndingPayload(end Ending) execution.Payload {

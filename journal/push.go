@@ -21,9 +21,10 @@ const (
 // An execution that gets a config stands in an index from then on, until DropPushes takes it out: whoever tells finds it
 // there, after a crash too. An execution without a config, or of which all is told, is in no index and costs nothing.
 type PushConfigs interface {
-	// PutPushConfig stores a config under its name, in place of one of that name. mark says what its owner knows already. The
-	// execution is due for a look at once. The same config again changes nothing. ErrNotFound; ErrLimit: the execution has
-	// MaxPushConfigs others; ErrConflict: what no store takes.
+	// PutPushConfig stores a config under its name, in place of one of that name. mark says what its owner knows already. An
+	// execution that is not in the index is due for a look at once; whoever looks after one looks again by itself when it
+	// changes, so if it has changed since the mark was made let go of it (KeepPushes). The same config again changes nothing.
+	// ErrNotFound; ErrLimit: the execution has MaxPushConfigs others; ErrConflict: what no store takes.
 	PutPushConfig(ctx context.Context, id execution.ID, name string, config []byte, mark string) error
 	// PushConfigs returns an execution's configs and their marks, by name. ErrNotFound: there is no such execution.
 	PushConfigs(ctx context.Context, id execution.ID) (configs map[string][]byte, marks map[string]string, err error)

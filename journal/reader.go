@@ -23,6 +23,9 @@ type Reader interface {
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
 	// Ledger returns the entries of the given calls, in their order; a call without entry gives one without state.
 	Ledger(ctx context.Context, id execution.ID, calls []execution.CallID) ([]LedgerEntry, error)
+	// Children returns the children that the execution spawned, in that order; ErrNotFound for an unknown id. It costs a look
+	// at each of them.
+	Children(ctx context.Context, id execution.ID) ([]Child, error)
 	// Blob returns the content of a large value stored beside the execution. ErrNotFound when the execution has none of
 	// that hash.
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)

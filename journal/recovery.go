@@ -27,8 +27,17 @@ type Recovery interface {
 	// suspension past its retention, a finalizing that took too long. A wait that is merely looked at is moved on.
 	Expire(ctx context.Context, seen Due) (Requeued, error)
 
-	// Purge deletes a terminal execution whose retention has passed, with everything that only it needs.
+	// Purge deletes a terminal execution whose retention has passed, with everything that only it needs. One whose clean-up
+	// is open is kept for the store's retention at least.
 	Purge(ctx context.Context, seen Due) error
+
+	// Cleanups returns at most limit executions of partition p that are finalizing, or have ended with their clean-up open, and
+	// whose next attempt is due, the longest due first. It removes entries whose row is gone or has nothing to clean up.
+	Cleanups(ctx context.Context, p execution.Partition, limit int) ([]Cleanup, error)
+
+	// PostponeCleanup moves the next attempt on, and says whether it did: not when the entry is no longer due as seen. Of
+	// several reapers that saw an entry one moves it, and that one cleans up.
+	PostponeCleanup(ctx context.Context, seen Cleanup, delay time.Duration) (bool, error)
 }
 
 // DueAction is what the reaper must do about an entry.
@@ -54,6 +63,15 @@ type Due struct {
 	Action    DueAction
 	Task      execution.Task // of ActStanding and ActRequeue: the task that should be standing
 	SinceMs   int64          // of ActStanding: when the row became runnable
+}
+
+// Cleanup is an execution whose clean-up is open, as it was seen.
+type Cleanup struct {
+	Execution Execution // the row; of one that cannot be read the id alone
+	AtMs      int64     // when the attempt was due
+	SinceMs   int64     // when the execution ended, or began to
+	NowMs     int64     // the store's clock
+	Bad       bool      // the row cannot be read: count it and postpone
 }
 
 // Requeued is the answer of Requeue and Expire. Moved is false when the entry was no longer due as seen.

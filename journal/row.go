@@ -87,6 +87,10 @@ type Execution struct {
 	// Reader.Messages. What it sees is the history up to HistoryEnd: 0 until its turn has come.
 	HistoryStart, HistoryEnd int
 	ForkedFrom               *execution.Origin // nil: it is no fork
+	Parent                   *Parent           // nil: it is no child
+	Children                 int               // how many it has spawned
+	// Cleanup is what must be undone outside once the execution ends, a remote task for instance; opaque. Empty: nothing.
+	Cleanup []byte
 
 	CreatedAtMs  int64
 	StartedAtMs  int64
@@ -103,14 +107,14 @@ func (e *Execution) ForNode() Execution {
 		ID: e.ID, ConversationID: e.ConversationID, Definition: e.Definition, Queue: e.Queue, State: e.State, Node: e.Node,
 		Step: e.Step, Usage: e.Usage, Claim: e.Claim, Wake: e.Wake, Attempts: e.Attempts, Reclaims: e.Reclaims,
 		Active: e.Active, StartedAtMs: e.StartedAtMs, DeadlineAtMs: e.DeadlineAtMs, LastSequence: e.LastSequence,
-		Overrides: e.Overrides,
+		Overrides: e.Overrides, Cleanup: e.Cleanup,
 	}
 }
 
 // View is what a client sees of the row.
 func (e *Execution) View() execution.View {
 	view := execution.View{
-		ID: e.ID, Agent: e.Agent, ConversationID: e.ConversationID, ForkedFrom: e.ForkedFrom, State: e.State, Wait: e.Wait,
+		ID: e.ID, Agent: e.Agent, ConversationID: e.ConversationID, ForkedFrom: e.ForkedFrom, Parent: e.Parent, State: e.State, Wait: e.Wait,
 		CancelRequested: e.CancelRequested && !e.State.Terminal(),
 		PauseRequested:  e.PauseRequested && e.State == execution.Running,
 		Usage:           e.Usage, Metadata: e.Request.Metadata, Step: e.Step, Node: e.Node, Version: e.Version,
@@ -146,6 +150,7 @@ type NewExecution struct {
 	Node           string        // the name of that boundary
 	Messages       [][]byte      // the user's message, appended to the conversation when the execution's turn comes
 	Fork           *Fork         // nil: it is no fork
+	Parent         *Parent       // nil: it is no child; see Spawn
 }
 
 // Reservation is the answer of Reserve. Existing rows come back whatever their state. Tasks are to be enqueued.

@@ -14,13 +14,14 @@ const (
 	MoveClaimQuarantined    Move = "claim_quarantined" // reclaimed too often
 	MoveRenew               Move = "renew"
 	MoveRecord              Move = "record"
+	MoveSpawn               Move = "spawn"
 	MoveCommitContinue      Move = "commit_continue"
 	MoveCommitPark          Move = "commit_park"
 	MoveCommitInteraction   Move = "commit_interaction"
 	MoveCommitSuspend       Move = "commit_suspend"
 	MoveCommitComplete      Move = "commit_complete"
 	MoveCommitFail          Move = "commit_fail"
-	MoveCommitFinalize      Move = "commit_finalize" // ended, with a delegation to clean up
+	MoveCommitFinalize      Move = "commit_finalize" // ended, with something to clean up
 	MoveCommitCanceled      Move = "commit_canceled" // a recorded cancel wins
 	MoveRelease             Move = "release"
 	MoveReleaseSuspend      Move = "release_suspend"
@@ -36,6 +37,7 @@ const (
 	MoveDelete              Move = "delete"
 	MoveRequeue             Move = "requeue"
 	MoveExpireReject        Move = "expire_reject"
+	MoveExpireCanceled      Move = "expire_canceled" // its parent ended, and nobody held it
 	MoveExpireFail          Move = "expire_fail"
 	MoveExpireSuspend       Move = "expire_suspend"
 	MoveExpireFinalizing    Move = "expire_finalizing"
@@ -48,6 +50,7 @@ const (
 	MoveCompleteInteraction Move = "complete_interaction"
 	MoveAttachDelegation    Move = "attach_delegation"
 	MoveCompleteDelegation  Move = "complete_delegation_cleanup"
+	MoveCompleteCleanup     Move = "complete_cleanup"
 )
 
 // Gone is the state after a purge.
@@ -75,6 +78,7 @@ func StateTable() []Rule {
 		{MoveClaimQuarantined, S{q, r}, S{s}},
 		{MoveRenew, S{r, f}, S{r, f}},
 		{MoveRecord, S{r}, S{r}},
+		{MoveSpawn, S{r}, S{r}},
 		{MoveCommitContinue, S{r}, S{r}},
 		{MoveCommitPark, S{r}, S{r}},
 		{MoveCommitInteraction, S{r}, S{w}},
@@ -97,6 +101,7 @@ func StateTable() []Rule {
 		{MoveDelete, S{c, x, k}, S{Gone}},
 		{MoveRequeue, S{q, r}, S{q, r}},
 		{MoveExpireReject, S{w}, S{r}},
+		{MoveExpireCanceled, S{q, r, w, s}, S{k}},
 		{MoveExpireFail, S{r, w, s}, S{x}},
 		{MoveExpireSuspend, S{w}, S{s}},
 		{MoveExpireFinalizing, S{f}, S{c, x, k}},
@@ -109,6 +114,7 @@ func StateTable() []Rule {
 		{MoveCompleteInteraction, S{r}, S{r}},
 		{MoveAttachDelegation, S{r, f}, S{r, f}},
 		{MoveCompleteDelegation, S{f, c, x, k}, S{f, c, x, k}},
+		{MoveCompleteCleanup, S{f, c, x, k}, S{f, c, x, k}},
 	}
 }
 

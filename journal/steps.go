@@ -20,6 +20,13 @@ type Steps interface {
 	// writes a warning. A recorded cancel or pause takes effect in the call, and so does quarantine.
 	Claim(ctx context.Context, request ClaimRequest) (Claimed, error)
 
+	// Spawn stores a child of the execution: its row, checkpoint 0, execution_queued, and its entry among the parent's
+	// children, in one write. It is repeated by the child's id. A recorded cancel is ErrState, one child more than
+	// MaxChildren ErrLimit, a conversation that is there, another caller or an id that is taken ErrConflict, a child that
+	// was purged since ErrGone; short of memory it is ErrOverloaded. Hold.Operation is not looked at. Tasks of the answer are
+	// to be enqueued.
+	Spawn(ctx context.Context, spawn Spawn) (Reservation, error)
+
 	// Renew moves the claim's expiry to now + ttl. After a recorded cancel it extends no claim past 5 s from the cancel.
 	Renew(ctx context.Context, hold Hold, ttl time.Duration) (Renewed, error)
 
@@ -44,7 +51,7 @@ type Steps interface {
 }
 
 // Hold is what a holder shows with every call. Operation must be higher than that of the claim's last call, and equal
-// when a call is repeated; Commit and Record do not look at it.
+// when a call is repeated; Commit, Record and Spawn do not look at it.
 type Hold struct {
 	Execution execution.ID
 	Fence     Fence
@@ -183,7 +190,10 @@ type Commit struct {
 	// Consumed are inbox entries this step used; they are deleted. The interaction is closed with its entry.
 	Consumed     []execution.RequestID
 	ReadsHistory bool // the next node needs the conversation's history
-	Then         Then
+	// Cleanup is what must be undone outside if the execution ends (see Execution.Cleanup), from this step on. nil: as it is;
+	// empty: nothing any more.
+	Cleanup *[]byte
+	Then    Then
 	// Keep keeps the claim for so long from the commit on, for the next node: same fence, no task, due when it expires. 0
 	// ends it. It is kept only when Then continues and neither cancel nor pause is recorded; the answer says whether it was.
 	Keep time.Duration
@@ -237,18 +247,19 @@ const (
 	ThenContinue ThenKind = "continue" // the next node is runnable now
 	ThenPark     ThenKind = "park"     // wait for input, a child, a remote task or a time
 	ThenSuspend  ThenKind = "suspend"
-	ThenEnd      ThenKind = "end" // completed or failed; finalizing when a delegation must be cleaned up
+	ThenEnd      ThenKind = "end" // completed or failed; finalizing when something must be cleaned up
 )
 
 // Then says what follows a commit. The terminal and the suspended event are derived from it.
 type Then struct {
 	Kind ThenKind
 	// Park: what is waited for. An Interaction makes the state waiting_for_input and writes interaction_required. Await
-	// names the inbox entry waited for: when it is already there, the execution goes on. Wait is how long until
-	// somebody looks, 0 for no bound; an interaction has its own ExpiresAtMs.
+	// names the inbox entries waited for: once all of them are there, the execution goes on, at once when they already are.
+	// An interaction waits for its own answer alone. Wait is how long until somebody looks, 0 for no bound; an interaction
+	// has its own ExpiresAtMs.
 	Interaction *execution.Interaction
 	WaitKind    execution.WaitKind
-	Await       execution.RequestID
+	Await       []execution.RequestID
 	Wait        time.Duration
 	// Suspend
 	Suspension execution.Suspension

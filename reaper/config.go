@@ -18,6 +18,10 @@ type Config struct {
 	Budget time.Duration
 	// RepairInterval is the time between two repairs of the queue. Default 30s.
 	RepairInterval time.Duration
+	// Cleaner undoes what executions that end have outside. nil: this reaper leaves clean-ups to others.
+	Cleaner Cleaner
+	// CleanTimeout bounds one attempt to clean up. Default 10s.
+	CleanTimeout time.Duration
 	// Logger takes what went wrong, and once a minute what was done. Default slog.Default().
 	Logger *slog.Logger
 }
@@ -27,6 +31,8 @@ const (
 	maxPostpone = time.Minute
 	// badDelay is the time by which an entry that cannot be handled is moved on.
 	badDelay = time.Minute
+	// minBackOff and maxBackOff bound the time between two attempts to clean up.
+	minBackOff, maxBackOff = time.Second, time.Minute
 	// lookupPage is how many tasks are looked up at a time.
 	lookupPage = 100
 	// workers is how many partitions, or entries, are handled at the same time.
@@ -47,6 +53,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"Grace", &c.Grace, 5 * time.Second},
 		{"Budget", &c.Budget, 5 * time.Second},
 		{"RepairInterval", &c.RepairInterval, 30 * time.Second},
+		{"CleanTimeout", &c.CleanTimeout, 10 * time.Second},
 	} {
 		if *d.value == 0 {
 			*d.value = d.def

@@ -5,6 +5,9 @@
 // whether the tasks of hand-offs are standing, makes every step runnable that has none, and enqueues its task. Run
 // repeats passes until its context ends; an error never ends it.
 //
+// Clean undoes, through a Cleaner, what executions that have ended left outside: delegations and remote tasks. It runs beside
+// the passes, so that a slow outside delays no recovery.
+//
 // # Invariants
 //
 //   - The reaper only wakes. It never decides that an execution failed: what is to happen at an entry's time stands in

@@ -172,17 +172,21 @@ func (r *Reaper) follow(ctx context.Context, answer journal.Requeued, done Repor
 		done = Report{MovedOn: 1}
 	}
 	t.add(done)
-	if len(answer.Tasks) == 0 {
+	r.enqueue(ctx, answer.Tasks, t)
+}
+
+func (r *Reaper) enqueue(ctx context.Context, tasks []execution.Task, t *tally) {
+	if len(tasks) == 0 {
 		return
 	}
 	// The step is runnable by now: a stop of the reaper must not cost it the grace.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalTimeout)
 	defer cancel()
-	if err := r.tasks.Enqueue(ctx, answer.Tasks...); err != nil {
-		t.fail(fmt.Errorf("enqueue %s: %w", answer.Tasks[0].ID(), err))
+	if err := r.tasks.Enqueue(ctx, tasks...); err != nil {
+		t.fail(fmt.Errorf("enqueue %s: %w", tasks[0].ID(), err))
 		return
 	}
-	t.add(Report{Enqueued: int64(len(answer.Tasks))})
+	t.add(Report{Enqueued: int64(len(tasks))})
 }
 
 // setAside moves an entry on that cannot be handled, so that it never blocks the others.

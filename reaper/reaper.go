@@ -25,6 +25,14 @@ type Tasks interface {
 	Repair(ctx context.Context) (int, error)
 }
 
+// Store is what the reaper needs of the store.
+type Store interface {
+	journal.Recovery
+	// CompleteDelegationCleanup and CompleteCleanup: see journal.Commands.
+	CompleteDelegationCleanup(ctx context.Context, id execution.ID, lease journal.LeaseRef) (journal.Execution, error)
+	CompleteCleanup(ctx context.Context, id execution.ID, cleanup []byte) (journal.Change, error)
+}
+
 // allSweeper is a store that sweeps all partitions in one round trip. What it found comes back beside the errors of the
 // partitions that did not answer.
 type allSweeper interface {
@@ -33,7 +41,7 @@ type allSweeper interface {
 
 // Reaper sweeps. It is safe for concurrent use.
 type Reaper struct {
-	store journal.Recovery
+	store Store
 	tasks Tasks
 	cfg   Config
 
@@ -42,7 +50,7 @@ type Reaper struct {
 }
 
 // New makes a reaper. The error names the field of the configuration that is wrong.
-func New(store journal.Recovery, tasks Tasks, cfg Config) (*Reaper, error) {
+func New(store Store, tasks Tasks, cfg Config) (*Reaper, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err

@@ -25,6 +25,8 @@ type fakeStore struct {
 	sweeps    int
 	postponed map[string]time.Duration
 	handled   []string
+	cleaning  []journal.Cleanup
+	cleaned   []string
 }
 
 func (s *fakeStore) Sweep(_ context.Context, p execution.Partition, limit int) ([]journal.Due, error) {
@@ -134,7 +136,7 @@ func entry(p execution.Partition, member string, action journal.DueAction) journ
 	}
 }
 
-func newReaper(t *testing.T, store journal.Recovery, tasks Tasks, cfg Config) *Reaper {
+func newReaper(t *testing.T, store Store, tasks Tasks, cfg Config) *Reaper {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	r, err := New(store, tasks, cfg)

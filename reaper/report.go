@@ -18,6 +18,8 @@ type Report struct {
 	Purged    int64 `json:"purged"`    // ended executions and idempotency keys looked at for the last time
 	MovedOn   int64 `json:"movedOn"`   // entries that were no longer due when they were written
 	Enqueued  int64 `json:"enqueued"`  // tasks
+	Cleaned   int64 `json:"cleaned"`   // executions after which nothing is left to undo
+	Unclean   int64 `json:"unclean"`   // attempts to clean up that failed; they come again
 	Bad       int64 `json:"bad"`       // entries that could not be handled; moved on by a minute
 	Errors    int64 `json:"errors"`    // calls that failed, of the store or of the queue
 	Repaired  int64 `json:"repaired"`  // what the queue's repair mended
@@ -35,6 +37,7 @@ func (r Report) Add(s Report) Report {
 		Passes: r.Passes + s.Passes, Swept: r.Swept + s.Swept, Lookups: r.Lookups + s.Lookups,
 		Standing: r.Standing + s.Standing, Unknown: r.Unknown + s.Unknown, Postponed: r.Postponed + s.Postponed,
 		Requeued: r.Requeued + s.Requeued, Expired: r.Expired + s.Expired, Purged: r.Purged + s.Purged,
+		Cleaned: r.Cleaned + s.Cleaned, Unclean: r.Unclean + s.Unclean,
 		MovedOn: r.MovedOn + s.MovedOn, Enqueued: r.Enqueued + s.Enqueued, Bad: r.Bad + s.Bad,
 		Errors: r.Errors + s.Errors, Repaired: r.Repaired + s.Repaired,
 	}
@@ -58,6 +61,8 @@ func (r Report) LogValue() slog.Value {
 		{"purged", r.Purged},
 		{"movedOn", r.MovedOn},
 		{"enqueued", r.Enqueued},
+		{"cleaned", r.Cleaned},
+		{"unclean", r.Unclean},
 		{"bad", r.Bad},
 		{"errors", r.Errors},
 		{"repaired", r.Repaired},
@@ -127,6 +132,6 @@ func (r Report) minus(s Report) Report {
 	return r.Add(Report{
 		Passes: -s.Passes, Swept: -s.Swept, Lookups: -s.Lookups, Standing: -s.Standing, Unknown: -s.Unknown,
 		Postponed: -s.Postponed, Requeued: -s.Requeued, Expired: -s.Expired, Purged: -s.Purged, MovedOn: -s.MovedOn,
-		Enqueued: -s.Enqueued, Bad: -s.Bad, Errors: -s.Errors, Repaired: -s.Repaired,
+		Cleaned: -s.Cleaned, Unclean: -s.Unclean, Enqueued: -s.Enqueued, Bad: -s.Bad, Errors: -s.Errors, Repaired: -s.Repaired,
 	})
 }

@@ -3,12 +3,44 @@ package reaper
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
-// Run repeats passes until ctx ends, and returns nil then. Errors are logged and counted; they never end it. What an
-// unfinished pass leaves behind stays due for the next reaper.
+// Run repeats passes until ctx ends, and returns nil then; beside them, with a Cleaner, it cleans up: what others take long
+// to undo delays no recovery. Errors are logged and counted; they never end it. What an unfinished pass leaves behind stays
+// due for the next reaper.
 func (r *Reaper) Run(ctx context.Context) error {
+	var cleaning sync.WaitGroup
+	if r.cfg.Cleaner != nil {
+		cleaning.Go(func() { r.clean(ctx) })
+	}
+	r.sweepAll(ctx)
+	cleaning.Wait()
+	return nil
+}
+
+// clean cleans up until ctx ends.
+func (r *Reaper) clean(ctx context.Context) {
+	failing := false
+	for ctx.Err() == nil {
+		_, err := r.Clean(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && !failing:
+			r.cfg.Logger.WarnContext(ctx, "reaper: cleaning up met errors; what is left is tried again", "error", err)
+		case err != nil:
+			r.cfg.Logger.DebugContext(ctx, "reaper: cleaning up met errors", "error", err)
+		case failing:
+			r.cfg.Logger.InfoContext(ctx, "reaper: cleaning up is without errors again")
+		}
+		failing = err != nil
+		r.wait(ctx)
+	}
+}
+
+// sweepAll repeats passes until ctx ends.
+func (r *Reaper) sweepAll(ctx context.Context) {
 	var (
 		log        = &reporter{reaper: r, since: time.Now()}
 		nextRepair = time.Now()
@@ -25,7 +57,6 @@ func (r *Reaper) Run(ctx context.Context) error {
 		r.wait(ctx)
 	}
 	log.flush(context.WithoutCancel(ctx))
-	return nil
 }
 
 // wait waits for at most the interval, and for at least three quarters of it: several reapers drift apart, and the bound

@@ -23,6 +23,8 @@ func ask(change ...func(*execution.Interaction)) journal.Then {
 	return journal.Then{Kind: journal.ThenPark, Interaction: &i}
 }
 
+func awaited(requests ...execution.RequestID) []execution.RequestID { return requests }
+
 func question() execution.Interaction {
 	return execution.Interaction{RequestID: theRequest, Kind: execution.Approval, Prompt: "Book it?"}
 }
@@ -87,7 +89,12 @@ func (a *actor) attach() *actor {
 // arrange brings an execution into a state. Running is between two steps, without a claim.
 func (b *bench) arrange(state execution.State) *actor {
 	b.t.Helper()
-	a := b.reserve()
+	return b.bring(b.reserve(), state)
+}
+
+// bring takes a queued execution to a state.
+func (b *bench) bring(a *actor, state execution.State) *actor {
+	b.t.Helper()
 	if state == execution.Queued {
 		return a
 	}

@@ -32,6 +32,11 @@ func fencedCalls() map[string]call {
 				Messages: [][]byte{[]byte("said")},
 			})
 		}},
+		"Spawn": {held, func(a *actor, h journal.Hold) (any, error) {
+			answer, err := a.b.Store.Spawn(a.b.ctx(), journal.Spawn{Hold: h, Child: childOf(a.id, theCall)})
+			answer.Created = false
+			return answer, err
+		}},
 		"Release": {held, func(a *actor, h journal.Hold) (any, error) {
 			return a.b.Store.Release(a.b.ctx(), journal.Release{
 				Hold: h, Retry: &journal.Retry{Node: "node", Code: "rate_limited", After: time.Second},
@@ -137,6 +142,10 @@ func commandCalls() map[string]call {
 		"DropPushes": {pushed, func(a *actor, _ journal.Hold) (any, error) {
 			return a.b.Store.DropPushes(a.b.ctx(), a.id, "submitted")
 		}},
+		"CompleteCleanup": {func(b *bench) *actor { return b.unclean(execution.Finalizing) }, func(a *actor, _ journal.Hold) (any, error) {
+			change, err := a.b.Store.CompleteCleanup(a.b.ctx(), a.id, theCleanup())
+			return change.Execution, err
+		}},
 		"PutDefinition": {in(execution.Running), func(a *actor, _ journal.Hold) (any, error) {
 			return nil, a.b.Store.PutDefinition(a.b.ctx(), "hash", []byte("definition"))
 		}},
@@ -154,6 +163,11 @@ func recoveryCalls() map[string]func(b *bench, d journal.Due) (journal.Requeued,
 		"Purge": func(b *bench, d journal.Due) (journal.Requeued, error) {
 			return journal.Requeued{}, b.Store.Purge(b.ctx(), d)
 		},
+		"PostponeCleanup": func(b *bench, d journal.Due) (journal.Requeued, error) {
+			seen := journal.Cleanup{Execution: journal.Execution{ID: execution.ID(d.Member)}, AtMs: d.AtMs}
+			moved, err := b.Store.PostponeCleanup(b.ctx(), seen, time.Minute)
+			return journal.Requeued{Moved: moved}, err
+		},
 	}
 }
 
@@ -161,6 +175,7 @@ func recoveryCalls() map[string]func(b *bench, d journal.Due) (journal.Requeued,
 func readingMethods() map[string]bool {
 	return map[string]bool{
 		"Get": true, "Events": true, "EventPage": true, "Checkpoints": true, "Messages": true, "Ledger": true,
+		"Children": true, "Cleanups": true,
 		"Blob": true, "List": true, "Inspect": true, "Count": true,
 		"Definition": true, "Requests": true, "Recoverable": true, "Sweep": true, "OpenExecutions": true,
 		"Follow": true, "FollowAll": true, "PublishFrame": true, "FollowRequests": true, "LastSequences": true,

@@ -126,7 +126,7 @@ func chainLikeSingles(t *testing.T, b *bench) {
 	a := b.answered() // what an early boundary consumes is not waited for by a later one
 	all := links(a.row().Step, 3)
 	all[0].Consumed = []execution.RequestID{theRequest}
-	all[2].Then, all[2].Keep = journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: theRequest}, 0
+	all[2].Then, all[2].Keep = journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: awaited(theRequest)}, 0
 	require.Empty(t, a.chain(all).Tasks)
 	require.NotNil(t, a.row().Wait)
 	require.Nil(t, a.row().PendingInteraction)

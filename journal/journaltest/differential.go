@@ -38,14 +38,16 @@ func Differential(t *testing.T, openA, openB Open) {
 
 // differential is one run.
 type differential struct {
-	t       *rapid.T
-	clock   *Clock
-	a, b    Harness
-	runs    []*run
-	seen    []journal.Due
-	history []operation
-	count   int
-	last    string // what was done last
+	t     *rapid.T
+	clock *Clock
+	a, b  Harness
+	runs  []*run
+	seen  []journal.Due
+	// uncleaned are the clean-ups that were seen.
+	uncleaned []journal.Cleanup
+	history   []operation
+	count     int
+	last      string // what was done last
 }
 
 // run is one execution of a run.
@@ -86,6 +88,7 @@ func (d *differential) step() {
 	}
 	kinds := []func(*run){
 		d.claim, d.commit, d.release, d.record, d.renew, d.numbered, d.input, d.steer, d.cleanup, d.repeat, d.repeat, d.read, d.reap,
+		d.spawn, d.cleanUp,
 	}
 	r := d.pick()
 	if !d.rarely(4, "anything") {
@@ -103,13 +106,15 @@ func (d *differential) sensible(r *run) []func(*run) {
 	case row.State == execution.Suspended:
 		return []func(*run){d.steer, d.steer, d.reap}
 	case row.State == execution.Finalizing:
-		return []func(*run){d.cleanup, d.reap, d.numbered, d.numbered}
+		return []func(*run){d.cleanup, d.cleanUp, d.cleanUp, d.reap, d.numbered, d.numbered}
 	case row.State.Terminal() || row.State == journal.Gone:
-		return []func(*run){d.reap, d.read, d.steer, func(*run) { d.reserve() }}
+		return []func(*run){d.reap, d.read, d.steer, d.cleanUp, func(*run) { d.reserve() }}
 	case row.Claim == nil || row.Claim.ExpiresAtMs <= d.clock.Ms():
 		return []func(*run){d.claim, d.claim, d.claim, d.reap, d.commit}
 	default:
-		return []func(*run){d.commit, d.commit, d.record, d.record, d.renew, d.numbered, d.release, d.steer, d.reap}
+		return []func(*run){
+			d.commit, d.commit, d.commit, d.record, d.record, d.renew, d.numbered, d.release, d.steer, d.reap, d.spawn, d.spawn,
+		}
 	}
 }
 
@@ -189,6 +194,7 @@ func (d *differential) compareAll() {
 	}
 	d.do("open", func(s journal.Store) (any, error) { return s.OpenExecutions(bounded(d.t)) })
 	d.recoverable()
+	d.cleanups()
 }
 
 // list compares a listing of the caller's: there are never so many rows that it takes a second page.
@@ -204,6 +210,7 @@ func (d *differential) readAll(r *run) {
 	d.do("events", func(s journal.Store) (any, error) { return s.EventPage(bounded(d.t), r.id, 0, 1000) })
 	d.do("checkpoints", func(s journal.Store) (any, error) { return s.Checkpoints(bounded(d.t), r.id, 0, 1000) })
 	d.do("messages", func(s journal.Store) (any, error) { return s.Messages(bounded(d.t), r.id, 0, 1000) })
+	d.do("children", func(s journal.Store) (any, error) { return s.Children(bounded(d.t), r.id) })
 	d.do("ledger", func(s journal.Store) (any, error) { return s.Ledger(bounded(d.t), r.id, calls()) })
 }
 

@@ -170,6 +170,21 @@ func (d *dropping) Purge(ctx context.Context, seen journal.Due) error {
 	return err
 }
 
+func (d *dropping) Spawn(ctx context.Context, spawn journal.Spawn) (journal.Reservation, error) {
+	answer, err := d.Store.Spawn(ctx, spawn)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) CompleteCleanup(ctx context.Context, id execution.ID, cleanup []byte) (journal.Change, error) {
+	answer, err := d.Store.CompleteCleanup(ctx, id, cleanup)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) PostponeCleanup(ctx context.Context, seen journal.Cleanup, delay time.Duration) (bool, error) {
+	answer, err := d.Store.PostponeCleanup(ctx, seen, delay)
+	return reply(d, answer, err)
+}
+
 func (d *dropping) PutPushConfig(ctx context.Context, id execution.ID, name string, config []byte, mark string) error {
 	_, err := reply(d, struct{}{}, d.Store.PutPushConfig(ctx, id, name, config, mark))
 	return err

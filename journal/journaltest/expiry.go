@@ -108,7 +108,7 @@ func expireDeadline(t *testing.T, b *bench) {
 		},
 		"remote": func(a *actor) { a.commit(waitFor(2 * time.Hour)) },
 		"child": func(a *actor) {
-			a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: "c"})
+			a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: awaited("c")})
 		},
 		"retry":   func(a *actor) { a.release(retryAfter(2 * time.Hour)) },
 		"suspend": func(a *actor) { a.release(suspendFor) },

@@ -112,7 +112,7 @@ func commitNotKept(t *testing.T, b *bench) {
 		"a wait":           {waitFor(time.Second), nil, execution.Running, 0},
 		"an end":           {completeWith("done"), nil, execution.Completed, 0},
 		"a suspension":     {journal.Then{Kind: journal.ThenSuspend, Suspension: policy()}, nil, execution.Suspended, 0},
-		"an answered wait": {journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitRemote, Await: theRequest}, nil, execution.Running, 1},
+		"an answered wait": {journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitRemote, Await: awaited(theRequest)}, nil, execution.Running, 1},
 	} {
 		var a *actor
 		if name == "an answered wait" {

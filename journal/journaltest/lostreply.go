@@ -23,6 +23,8 @@ func lostReply(t *testing.T, open Open) {
 		switch _, reaper := recovery[name]; {
 		case name == "Delete":
 			t.Run("of "+name, func(t *testing.T) { t.Parallel(); loseDelete(t, open) })
+		case name == "PostponeCleanup":
+			t.Run("of "+name, func(t *testing.T) { t.Parallel(); losePostponedCleanup(t, open) })
 		case ok:
 			t.Run("of "+name, func(t *testing.T) { t.Parallel(); loseReply(t, open, c) })
 		case reaper:
@@ -77,6 +79,25 @@ func loseDelete(t *testing.T, open Open) {
 	require.ErrorIs(t, b.Store.Delete(b.ctx(), a.id), journal.ErrUnavailable)
 	require.Equal(t, journal.Gone, a.state())
 	b.unchanged(func() { require.ErrorIs(t, b.Store.Delete(b.ctx(), a.id), journal.ErrNotFound) })
+}
+
+// losePostponedCleanup repeats a claim on an attempt: nobody knows who moved the entry, so nobody has it.
+func losePostponedCleanup(t *testing.T, open Open) {
+	t.Helper()
+	b := newBench(t, open, nil)
+	b.unclean(execution.Completed)
+	seen := b.cleanups()
+	require.Len(t, seen, 1)
+	b.drop()
+	_, err := b.Store.PostponeCleanup(b.ctx(), seen[0], time.Second)
+	require.ErrorIs(t, err, journal.ErrUnavailable)
+	b.unchanged(func() {
+		moved, err := b.Store.PostponeCleanup(b.ctx(), seen[0], time.Second)
+		require.NoError(t, err)
+		require.False(t, moved)
+	})
+	b.clock.Advance(time.Second)
+	require.Len(t, b.cleanups(), 1, "the next attempt comes")
 }
 
 // text is an answer without what says that it is a repeat, or when the claim was answered.

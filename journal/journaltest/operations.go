@@ -42,6 +42,9 @@ func (d *differential) pick() *run {
 func (d *differential) reserve() {
 	n := d.number()
 	r := &run{id: testID(thePartition, n), conv: testConversation(thePartition, 1+d.below(3, "conversation"))}
+	if len(d.runs) > 0 && d.rarely(6, "conversation of another") { // a child's, perhaps
+		r.conv = d.pick().conv
+	}
 	request := execution.CreateRequest{
 		Agent: "demo", OnBusy: one(
 			d, "busy", execution.BusyEnqueue, execution.BusyEnqueue, execution.BusyReject, execution.BusyInterrupt,
@@ -160,7 +163,7 @@ func (d *differential) commit(r *run) {
 	q := journal.Commit{
 		Hold: d.hold(r), Step: row.Step, Node: d.node(fmt.Sprint("node", row.Step+1)), Checkpoint: fmt.Append(nil, "c", d.number()),
 		Usage: execution.Usage{Requests: int64(d.count)}, ReadsHistory: d.rarely(2, "history"), Then: d.then(),
-		Events: d.events(),
+		Events: d.events(), Cleanup: d.toUndo(),
 	}
 	if d.rarely(2, "kept") {
 		q.Keep = 5 * time.Second
@@ -200,6 +203,9 @@ func (d *differential) boundary() (b journal.Boundary) {
 			b.Consumed = append(b.Consumed, request)
 		}
 	}
+	if d.rarely(4, "consumed result") {
+		b.Consumed = append(b.Consumed, execution.ChildRequest(one(d, "result", calls()...)))
+	}
 	return b
 }
 
@@ -209,8 +215,8 @@ func (d *differential) then() journal.Then {
 	return one(
 		d, "then", goOn(), goOn(), goOn(), goOn(),
 		journal.Then{Kind: journal.ThenPark, Interaction: &i}, journal.Then{Kind: journal.ThenPark, Interaction: &i},
-		waitFor(10*time.Second), waitFor(0),
-		journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: i.RequestID},
+		waitFor(10*time.Second), waitFor(0), d.awaits(), d.awaits(),
+		journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: awaited(i.RequestID)},
 		journal.Then{Kind: journal.ThenSuspend, Suspension: policy()},
 		completeWith("done"), failWith("c"), journal.Then{Kind: journal.ThenEnd},
 	)

@@ -102,6 +102,8 @@ func pushTaken(t *testing.T, b *bench) {
 	require.Len(t, first, 1, "no more than the limit of a partition")
 	require.ElementsMatch(t, want, append(b.takes(), first...))
 	require.Empty(t, b.takes(), "somebody looks after them")
+	one.push("two", "second", "")
+	require.Empty(t, b.takes(), "and goes on with that")
 }
 
 func pushLeased(t *testing.T, b *bench) {

@@ -73,8 +73,8 @@ func drive(t *testing.T, b *bench, rule journal.Rule, d driver, state execution.
 
 // family is the call that makes a move: the first word of its name.
 func family(move journal.Move) string {
-	if move == journal.MoveCompleteInteraction || move == journal.MoveCompleteDelegation {
-		return string(move) // two calls
+	if strings.HasPrefix(string(move), "complete_") {
+		return string(move) // three calls
 	}
 	name, _, _ := strings.Cut(string(move), "_")
 	return name
@@ -190,6 +190,7 @@ func holderDrivers() map[journal.Move]driver {
 	return map[journal.Move]driver{
 		journal.MoveRenew:               numbered("Renew"),
 		journal.MoveRecord:              record,
+		journal.MoveSpawn:               numbered("Spawn"),
 		journal.MoveFinalize:            numbered("Transition"),
 		journal.MoveFinish:              numbered("Finish"),
 		journal.MoveAppendEvent:         numbered("AppendEvent"),
@@ -218,16 +219,19 @@ func commandDrivers() map[journal.Move]driver {
 		}
 	}
 	return map[journal.Move]driver{
-		journal.MoveInput:              command("CommitInteractionInput"),
-		journal.MoveCancel:             command("Cancel"),
-		journal.MoveCancelRequest:      request("Cancel"),
-		journal.MovePause:              command("Pause"),
-		journal.MovePauseRequest:       request("Pause"),
-		journal.MoveResume:             command("Resume"),
-		journal.MoveTakeBack:           request("TakeBack"),
-		journal.MoveTakeBackCanceled:   {prepare: func(a *actor) { a.claim().cancel() }, try: commandCases()["TakeBack"].do},
-		journal.MoveTakeBackPaused:     {prepare: func(a *actor) { a.claim().pause() }, try: commandCases()["TakeBack"].do},
-		journal.MoveDelete:             command("Delete"),
+		journal.MoveInput:            command("CommitInteractionInput"),
+		journal.MoveCancel:           command("Cancel"),
+		journal.MoveCancelRequest:    request("Cancel"),
+		journal.MovePause:            command("Pause"),
+		journal.MovePauseRequest:     request("Pause"),
+		journal.MoveResume:           command("Resume"),
+		journal.MoveTakeBack:         request("TakeBack"),
+		journal.MoveTakeBackCanceled: {prepare: func(a *actor) { a.claim().cancel() }, try: commandCases()["TakeBack"].do},
+		journal.MoveTakeBackPaused:   {prepare: func(a *actor) { a.claim().pause() }, try: commandCases()["TakeBack"].do},
+		journal.MoveDelete:           command("Delete"),
+		journal.MoveCompleteCleanup: {
+			prepare: func(a *actor) { *a = *a.b.unclean(a.state()) }, try: commandCases()["CompleteCleanup"].do,
+		},
 		journal.MoveCompleteDelegation: complete,
 	}
 }
@@ -274,6 +278,7 @@ func reaperDrivers() map[journal.Move]driver {
 			}
 		}, try: reap("Expire")},
 		journal.MoveExpireFinalizing: {try: reap("Expire")},
+		journal.MoveExpireCanceled:   {prepare: func(a *actor) { *a = *a.b.left(a.state()) }, try: reap("Expire")},
 		journal.MovePurge:            {try: reap("Purge")},
 	}
 }

@@ -169,7 +169,7 @@ func parkTime(t *testing.T, b *bench) {
 
 func parkUnbounded(t *testing.T, b *bench) {
 	a := b.reserve().claim()
-	a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: "child-1"})
+	a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: awaited("child-1")})
 	require.Equal(t, b.clock.Ms()+b.cfg.LookAgain.Milliseconds(), a.entry().AtMs)
 	seen := a.due()
 	require.Equal(t, journal.ActExpire, seen.Action)
@@ -183,13 +183,13 @@ func parkUnbounded(t *testing.T, b *bench) {
 
 func parkArrived(t *testing.T, b *bench) {
 	a := b.answered()
-	answer := a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: theRequest})
+	answer := a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: awaited(theRequest)})
 	require.Equal(t, execution.Running, answer.State)
 	require.Len(t, answer.Tasks, 1)
 	require.Nil(t, a.row().Wait)
 	a.claim()
 	require.Len(t, a.claimed.Inbox, 1)
-	answer = a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: theRequest},
+	answer = a.commit(journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: awaited(theRequest)},
 		func(q *journal.Commit) { q.Consumed = []execution.RequestID{theRequest} })
 	require.Empty(t, answer.Tasks, "what the commit consumes is not there any more")
 	require.NotNil(t, a.row().Wait)

@@ -110,6 +110,15 @@ func commandCases() map[string]commandCase {
 			}
 			return refuses(journal.ErrConflict) // in a terminal one because no delegation is attached
 		}},
+		"CompleteCleanup": {func(a *actor) error {
+			_, err := a.b.Store.CompleteCleanup(a.b.ctx(), a.id, theCleanup())
+			return err
+		}, func(s execution.State) effect {
+			if is(s, execution.Finalizing) || s.Terminal() {
+				return nothing() // nothing is to be undone
+			}
+			return refuses(journal.ErrState)
+		}},
 	}
 }
 

@@ -111,7 +111,7 @@ func (s *Store) grant(r *row, q journal.ClaimRequest, nowMs int64) {
 		ExpiresAtMs: nowMs + q.TTL.Milliseconds(),
 	}
 	r.State = execution.Running
-	r.Wait = nil
+	r.Wait, r.await = nil, nil
 	if r.StartedAtMs == 0 {
 		r.StartedAtMs = nowMs
 		if r.deadline > 0 {

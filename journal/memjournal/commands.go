@@ -155,6 +155,8 @@ func (s *Store) goBack(r *row, nowMs int64) []execution.Task {
 	case open:
 		r.State = execution.WaitingForInput
 		waits = true
+	case r.complete():
+		r.State, r.NotBeforeMs, waits = execution.Running, 0, false
 	default:
 		r.State = execution.Running
 		waits = waits || r.Wait != nil && r.NotBeforeMs == 0
@@ -182,10 +184,7 @@ func (s *Store) CompleteDelegationCleanup(
 			return journal.Change{}, nil
 		}
 		r.Delegation.CleanupComplete = true
-		if r.State == execution.Finalizing && (r.Outcome != nil || r.Failure != nil) {
-			r.takeAway()
-			s.end(r, now, r.kept())
-		}
+		s.cleaned(r, now)
 		return journal.Change{Changed: true}, nil
 	})
 	return change.Execution, err

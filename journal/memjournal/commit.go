@@ -84,14 +84,13 @@ func (s *Store) guardCommit(r *row, q journal.Commit) (journal.ThenKind, error) 
 	return kind, s.room(r, earlier+events)
 }
 
-// arrived reports whether the result that the commit would wait for is already there.
+// arrived reports whether all that the commit would wait for is already there.
 func (r *row) arrived(then journal.Then, consumed []execution.RequestID) bool {
 	awaited := then.Await
-	if awaited == "" && then.Interaction != nil {
-		awaited = then.Interaction.RequestID
+	if len(awaited) == 0 && then.Interaction != nil {
+		awaited = []execution.RequestID{then.Interaction.RequestID}
 	}
-	_, there := r.inbox[awaited]
-	return awaited != "" && there && !slices.Contains(consumed, awaited)
+	return len(awaited) > 0 && r.there(awaited, consumed)
 }
 
 // mayAsk refuses a second open interaction, and a question that was answered before.
@@ -118,7 +117,10 @@ func (s *Store) keep(r *row, q journal.Commit, nowMs int64) {
 	r.batch, r.readsHistory = slices.Clone(q.Batch), q.ReadsHistory
 	r.Usage = q.Usage
 	r.Attempts, r.Reclaims, r.ReclaimWorkers, r.NotBeforeMs = 0, 0, nil, 0
-	r.Wait, r.Claim = nil, nil
+	r.Wait, r.Claim, r.await = nil, nil, nil
+	if q.Cleanup != nil {
+		r.Cleanup = append([]byte(nil), *q.Cleanup...)
+	}
 }
 
 // pass stores what belongs to one boundary.

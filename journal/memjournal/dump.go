@@ -66,5 +66,14 @@ func (r *row) dump(key string, out map[string]string) {
 	if r.pushes.look {
 		out["push:"+key] = strconv.FormatInt(r.pushes.atMs, 10)
 	}
+	if len(r.children) > 0 || len(r.await) > 0 || r.cleanupMs != 0 {
+		out[key+":children"] = fmt.Sprintf("%v %q %d", r.children, r.await, r.cleanupMs)
+	}
+	for name, c := range r.pushes.configs {
+		out[key+":push:"+name] = fmt.Sprintf("%q %q", c.config, c.mark)
+	}
+	if r.pushes.look {
+		out["push:"+key] = strconv.FormatInt(r.pushes.atMs, 10)
+	}
 	out[key+":calls"] = fmt.Sprintf("%+v %+v", r.lastCall, r.lastCommit)
 }

@@ -106,6 +106,7 @@ func (s *Store) AttachDelegation(
 	if changed {
 		delegation.CleanupComplete = delegation.CleanupComplete || old != nil && old.CleanupComplete
 		r.Delegation = &delegation
+		r.noteCleanup(n.nowMs)
 	}
 	s.done(n, changed)
 	return r.snapshot(), nil

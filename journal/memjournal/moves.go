@@ -9,7 +9,7 @@ import (
 
 // wake makes a row runnable: its task must be standing at atMs.
 func (s *Store) wake(r *row, nowMs, atMs int64) []execution.Task {
-	r.Wait = nil
+	r.Wait, r.await = nil, nil
 	r.place(indexHandoff, atMs)
 	r.Wake++
 	r.runnableMs = nowMs
@@ -60,7 +60,7 @@ func (s *Store) ask(r *row, nowMs int64, interaction execution.Interaction) {
 
 // park lets a running row wait for something that is not a person.
 func (s *Store) park(r *row, nowMs int64, then journal.Then) {
-	r.Wait = &execution.Wait{Kind: then.WaitKind}
+	r.Wait, r.await = &execution.Wait{Kind: then.WaitKind}, slices.Clone(then.Await)
 	if then.Wait > 0 {
 		r.NotBeforeMs = nowMs + then.Wait.Milliseconds()
 		r.Wait.UntilMs = r.NotBeforeMs
@@ -82,22 +82,27 @@ func (s *Store) suspend(r *row, nowMs int64, suspension execution.Suspension) {
 func (s *Store) finalize(r *row, nowMs int64, end journal.Ending) {
 	r.State = execution.Finalizing
 	r.Outcome, r.Failure = clone(end.Outcome), clone(end.Failure)
-	r.Wait = nil
+	r.Wait, r.await = nil, nil
 	r.restMs = nowMs
+	r.noteCleanup(nowMs)
 	s.rest(r, nowMs)
 }
 
-// end writes the terminal state and its event, the last one, and gives the conversation to the next execution.
+// end writes the terminal state and its event, the last one, gives the conversation to the next execution, brings the parent
+// the result, and asks its own children to end.
 func (s *Store) end(r *row, nowMs int64, end journal.Ending) []execution.Task {
 	r.State = end.State
 	r.Outcome, r.Failure = clone(end.Outcome), clone(end.Failure)
-	r.Wait, r.Suspension, r.PendingInteraction = nil, nil, nil
+	r.Wait, r.await, r.Suspension, r.PendingInteraction = nil, nil, nil, nil
 	r.NotBeforeMs, r.PauseRequested = 0, false
 	r.EndedAtMs = nowMs
 	s.seal(r)
 	r.write(nowMs, journal.EndingPayload(end))
 	r.place(indexPurge, nowMs+s.kept(r))
-	return s.leave(r, nowMs)
+	r.noteCleanup(nowMs)
+	tasks := append(s.leave(r, nowMs), s.deliver(r, nowMs)...)
+	s.cancelChildren(r, nowMs)
+	return tasks
 }
 
 func canceled() journal.Ending { return journal.Ending{State: execution.Canceled} }

@@ -56,7 +56,9 @@ func (s *Store) PutPushConfig(ctx context.Context, id execution.ID, name string,
 			p.configs = map[string]pushConfig{}
 		}
 		p.configs[name] = pushConfig{bytes.Clone(config), mark}
-		p.look, p.atMs = true, now
+		if !p.look {
+			p.look, p.atMs = true, now
+		}
 		return nil
 	})
 }

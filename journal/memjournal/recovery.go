@@ -68,6 +68,8 @@ func (r *row) action(nowMs int64) journal.DueAction {
 		return journal.ActPurge
 	case r.index == indexHandoff:
 		return journal.ActStanding
+	case r.CancelRequested && r.Claim == nil: // its parent has ended
+		return journal.ActExpire
 	case r.State != execution.Queued && r.State != execution.Running:
 		return journal.ActExpire
 	case r.Claim != nil:
@@ -152,6 +154,8 @@ func (s *Store) Expire(ctx context.Context, d journal.Due) (journal.Requeued, er
 func (s *Store) expire(r *row, nowMs int64) (tasks []execution.Task, acted bool) {
 	late := r.DeadlineAtMs != 0 && r.DeadlineAtMs <= nowMs && r.State != execution.Finalizing
 	switch {
+	case r.CancelRequested && r.Claim == nil && r.State != execution.Finalizing: // its parent has ended
+		tasks = s.end(r, nowMs, canceled())
 	case late:
 		tasks = s.end(r, nowMs, failed(journal.DeadlineFailure()))
 	case r.State == execution.WaitingForInput && r.PendingInteraction.ExpiresAtMs != 0 &&
@@ -208,6 +212,10 @@ func (s *Store) Purge(ctx context.Context, d journal.Due) error {
 	}
 	r := s.seen(d, now)
 	if r == nil || in(r, journal.MovePurge) != nil {
+		return nil
+	}
+	if until := s.keptUntil(r); until > now {
+		r.place(indexPurge, until)
 		return nil
 	}
 	s.erase(r)

@@ -10,6 +10,9 @@ import (
 
 // Reserve implements journal.Commands.
 func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
+	if err := journal.CheckReserved(n); err != nil {
+		return journal.Reservation{}, fail("reserve", n.ID, err)
+	}
 	now, unlock, err := s.lock(ctx, "reserve", n.ID)
 	if err != nil {
 		return journal.Reservation{}, err

@@ -51,6 +51,10 @@ type row struct {
 	runnableMs int64  // when its wake number was raised
 	restMs     int64  // when it was suspended or began to finalize
 	cancelMs   int64  // when a cancel was recorded
+	cleanupMs  int64  // when the next attempt to clean up is due, 0: nothing to do
+
+	children []spawned             // in the order of spawning
+	await    []execution.RequestID // the inbox entries for which it is parked
 
 	pushes pushes
 }
@@ -182,6 +186,8 @@ func (r *row) snapshot() journal.Execution {
 	e.Claim = clone(e.Claim)
 	e.Delegation = clone(e.Delegation)
 	e.ForkedFrom = clone(e.ForkedFrom)
+	e.Parent = clone(e.Parent)
+	e.Cleanup = slices.Clone(e.Cleanup)
 	e.Outcome = clone(e.Outcome)
 	if e.Outcome != nil {
 		e.Outcome.Output = slices.Clone(e.Outcome.Output)

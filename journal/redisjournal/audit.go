@@ -79,6 +79,11 @@ func (a *audit) look(ctx context.Context, keys []string) error {
 			if parsed, err := execution.ParseID(id); err == nil {
 				rows = append(rows, parsed)
 			}
+			if strings.HasSuffix(id, ":open") {
+				if err := a.entries(ctx, key, "tails"); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		if members := membersOf(tail); members != "" {

@@ -132,6 +132,9 @@ func (r *reply) claimedRow(id execution.ID) journal.Execution {
 	if overrides := fields.text(12); overrides != "" {
 		row.Overrides = []byte(overrides)
 	}
+	if cleanup := fields.text(13); cleanup != "" {
+		row.Cleanup = []byte(cleanup)
+	}
 	if fields.err != nil && r.err == nil {
 		r.err = fields.err
 	}

@@ -39,8 +39,8 @@ func (e *encoder) usage(usage *execution.Usage) string {
 	return encodeUsage(*usage)
 }
 
-// encodeUsage writes the counts in the order of the struct, with a space between them. The cost, 1 for a partial usage, and
-// the lost requests stand behind them only when they, or what stands behind them, are not zero.
+// encodeUsage writes the counts in the order of the struct, with a space between them. The cost, 1 for a partial usage, the
+// lost and the delegated requests stand behind them only when they, or what stands behind them, are not zero.
 func encodeUsage(u execution.Usage) string {
 	text := make([]byte, 0, 64)
 	for _, count := range []int64{
@@ -48,14 +48,12 @@ func encodeUsage(u execution.Usage) string {
 	} {
 		text = append(strconv.AppendInt(text, count, 10), ' ')
 	}
-	if u.CostMicros != 0 || u.Partial || u.LostRequests != 0 {
-		text = append(strconv.AppendInt(text, u.CostMicros, 10), ' ')
+	behind := []int64{u.CostMicros, int64(flag(u.Partial)), u.LostRequests, u.DelegatedRequests}
+	for len(behind) > 0 && behind[len(behind)-1] == 0 {
+		behind = behind[:len(behind)-1]
 	}
-	if u.Partial || u.LostRequests != 0 {
-		text = append(append(text, '0'+byte(flag(u.Partial))), ' ')
-	}
-	if u.LostRequests != 0 {
-		text = append(strconv.AppendInt(text, u.LostRequests, 10), ' ')
+	for _, count := range behind {
+		text = append(strconv.AppendInt(text, count, 10), ' ')
 	}
 	return string(text[:len(text)-1])
 }
@@ -80,16 +78,15 @@ func decodeUsage(text string) (u execution.Usage, err error) {
 	if text == "" {
 		return u, nil
 	}
+	var partial int64
+	counts := []*int64{&u.CostMicros, &partial, &u.LostRequests, &u.DelegatedRequests}
 	words := strings.Split(text, " ")
-	if u.CostMicros, err = strconv.ParseInt(words[0], 10, 64); err != nil {
-		return u, fmt.Errorf("%w: usage: %w", errEncoding, err)
-	}
-	u.Partial = len(words) > 1 && words[1] == "1"
-	if len(words) > 2 {
-		if u.LostRequests, err = strconv.ParseInt(words[2], 10, 64); err != nil {
+	for i := range min(len(words), len(counts)) {
+		if *counts[i], err = strconv.ParseInt(words[i], 10, 64); err != nil {
 			return u, fmt.Errorf("%w: usage: %w", errEncoding, err)
 		}
 	}
+	u.Partial = partial == 1
 	return u, nil
 }
 
@@ -216,6 +213,8 @@ func decodeRow(r *reply) (journal.Execution, error) {
 		HistoryStart:    int(d.ms("historyStart")),
 		HistoryEnd:      int(d.ms("historyEnd")),
 		ForkedFrom:      d.origin(),
+		Parent:          d.parent(),
+		Children:        int(d.ms("children")),
 		CreatedAtMs:     d.ms("createdAtMs"),
 		StartedAtMs:     d.ms("startedAtMs"),
 		UpdatedAtMs:     cmp.Or(d.ms("updatedAtMs"), d.ms("endedAtMs")),
@@ -226,6 +225,9 @@ func decodeRow(r *reply) (journal.Execution, error) {
 	d.blob("request", &row.Request)
 	if overrides := d.text("overrides"); overrides != "" {
 		row.Overrides = []byte(overrides)
+	}
+	if cleanup := d.text("cleanup"); cleanup != "" {
+		row.Cleanup = []byte(cleanup)
 	}
 	var err error
 	row.Usage, err = decodeUsage(d.text("usage"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -40,7 +41,7 @@ func commitArguments(commit journal.Commit) ([]any, error) {
 	if commit.Then.Kind != journal.ThenContinue {
 		args = append(args, then.question.arguments()...)
 		args = append(args,
-			string(then.await), commit.Then.Wait.Milliseconds(), string(commit.Then.Suspension.Reason),
+			then.await, commit.Then.Wait.Milliseconds(), string(commit.Then.Suspension.Reason),
 			commit.Then.Suspension.Detail, string(then.state), then.field, then.blob, then.event)
 	}
 	return args, e.err
@@ -85,8 +86,13 @@ func (e *encoder) lists(args []any, commit *journal.Commit) []any {
 	for _, b := range commit.Earlier {
 		args = append(args, b.Checkpoint)
 	}
+	cleanups := 0
+	if commit.Cleanup != nil {
+		cleanups = 1
+		args = append(args, *commit.Cleanup)
+	}
 	args[countsArgument] = fmt.Sprint(messages, plans, len(commit.Batch), events, consumed, len(commit.Earlier),
-		events-len(commit.Events))
+		events-len(commit.Events), cleanups)
 	return args
 }
 
@@ -94,7 +100,7 @@ func (e *encoder) lists(args []any, commit *journal.Commit) []any {
 type following struct {
 	move     journal.Move
 	question question
-	await    execution.RequestID
+	await    string // what is waited for, a line each
 	state    execution.State
 	field    string // outcome or failure
 	blob     string
@@ -102,7 +108,7 @@ type following struct {
 }
 
 func (e *encoder) then(then journal.Then) following {
-	f := following{move: journal.MoveCommitContinue, await: then.Await}
+	f := following{move: journal.MoveCommitContinue, await: lines(then.Await)}
 	switch then.Kind {
 	case journal.ThenContinue:
 	case journal.ThenPark:
@@ -113,7 +119,7 @@ func (e *encoder) then(then journal.Then) following {
 			f.question = e.question(*then.Interaction)
 			f.event = f.question.event
 			if f.await == "" {
-				f.await = then.Interaction.RequestID
+				f.await = string(then.Interaction.RequestID)
 			}
 		}
 	case journal.ThenSuspend:
@@ -141,6 +147,15 @@ func (e *encoder) result(end journal.Ending) (field, blob string) {
 	default:
 		return "", ""
 	}
+}
+
+// lines are requests as scripts take them.
+func lines(requests []execution.RequestID) string {
+	texts := make([]string, len(requests))
+	for i, request := range requests {
+		texts[i] = string(request)
+	}
+	return strings.Join(texts, "\n")
 }
 
 // question is an interaction as scripts take it.

@@ -25,6 +25,9 @@ func (s *Store) Reserve(ctx context.Context, n journal.NewExecution) (journal.Re
 }
 
 func (s *Store) reserve(ctx context.Context, n journal.NewExecution) (journal.Reservation, error) {
+	if err := journal.CheckReserved(n); err != nil {
+		return journal.Reservation{}, err
+	}
 	if _, err := execution.ParseID(string(n.ID)); err != nil {
 		return journal.Reservation{}, fmt.Errorf("%w: %w", journal.ErrConflict, err)
 	}
@@ -152,7 +155,7 @@ func forked(fork *journal.Fork) []any {
 func (e *encoder) newRow(n journal.NewExecution) []any {
 	fields := []any{
 		"v", rowVersion, "conversation", journal.ConversationName(n.Caller.Tenant, n.ConversationID),
-		"agent", n.Request.Agent, "definition", shortHash(n.Definition), "request", e.blob(n.Request), "queue", n.BaseQueue(), "node", n.Node,
+		"agent", n.Request.Agent, "definition", shortHash(n.Definition), "request", e.blob(n.Request), "queue", ownQueue(n), "node", n.Node,
 		"usage", encodeUsage(execution.Usage{}), "deadlineMs", optional(n.Deadline.Milliseconds()),
 	}
 	if priority := n.Request.Priority; priority != "" && priority != execution.Normal {
@@ -171,6 +174,14 @@ func (e *encoder) newRow(n journal.NewExecution) []any {
 		fields = append(fields, "overrides", n.Overrides)
 	}
 	return fields
+}
+
+// ownQueue is the base queue of a new row; empty: a child's that is its parent's.
+func ownQueue(n journal.NewExecution) string {
+	if n.Parent != nil && n.Queue == "" && n.Request.Priority == "" {
+		return ""
+	}
+	return n.BaseQueue()
 }
 
 // OpenExecutions counts the executions that have not ended. See journal.Commands.

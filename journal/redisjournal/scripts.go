@@ -3,6 +3,7 @@ package redisjournal
 // scripts are the operations, one for each file in lua/.
 type scripts struct {
 	reserve, reserveKey, claim, renew, record, commit, release     *script
+	spawn, children, completeCleanup, cleanups                     *script
 	input, cancel, pause, resume, completeDelegation               *script
 	takeBack, delete, markKey                                      *script
 	transition, finish, appendEvent, beginInteraction              *script
@@ -18,6 +19,7 @@ func loadScripts(constants []constant) scripts {
 		reserve: load("reserve"), reserveKey: load("reserve_key"), claim: load("claim"), renew: load("renew"),
 		record: load("record"), commit: load("commit"), release: load("release"), input: load("input"),
 		cancel: load("cancel"), pause: load("pause"), resume: load("resume"),
+		spawn: load("spawn"), children: load("children"), completeCleanup: load("complete_cleanup"), cleanups: load("cleanups"),
 		takeBack: load("take_back"), delete: load("delete"), markKey: load("mark_key"),
 		completeDelegation: load("complete_delegation_cleanup"), transition: load("transition"), finish: load("finish"),
 		appendEvent: load("append_event"), beginInteraction: load("begin_interaction"),

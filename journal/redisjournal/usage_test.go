@@ -12,11 +12,12 @@ import (
 func TestUsageIsStoredShort(t *testing.T) {
 	t.Parallel()
 	for text, usage := range map[string]execution.Usage{
-		"0 0 0 0 0 0 0":       {},
-		"1 2 0 0 3 5 4":       {Requests: 1, InputTokens: 2, OutputTokens: 3, TotalTokens: 5, ToolCalls: 4},
-		"0 0 0 0 0 0 0 9":     {CostMicros: 9},
-		"0 0 0 0 0 0 0 0 1":   {Partial: true},
-		"2 0 0 0 0 0 0 0 0 1": {Requests: 2, LostRequests: 1},
+		"0 0 0 0 0 0 0":         {},
+		"1 2 0 0 3 5 4":         {Requests: 1, InputTokens: 2, OutputTokens: 3, TotalTokens: 5, ToolCalls: 4},
+		"0 0 0 0 0 0 0 9":       {CostMicros: 9},
+		"0 0 0 0 0 0 0 0 1":     {Partial: true},
+		"2 0 0 0 0 0 0 0 0 1":   {Requests: 2, LostRequests: 1},
+		"5 0 0 0 0 0 0 0 0 0 3": {Requests: 5, DelegatedRequests: 3},
 	} {
 		require.Equal(t, text, encodeUsage(usage))
 	}
@@ -35,6 +36,7 @@ func TestUsageComesBackAsItWas(t *testing.T) {
 			CacheWriteTokens: count("cache write"), OutputTokens: count("output"), TotalTokens: count("total"),
 			ToolCalls: count("calls"), CostMicros: rapid.SampledFrom([]int64{0, 7}).Draw(rt, "cost"),
 			Partial: rapid.Bool().Draw(rt, "partial"), LostRequests: rapid.SampledFrom([]int64{0, 3}).Draw(rt, "lost"),
+			DelegatedRequests: rapid.SampledFrom([]int64{0, 7}).Draw(rt, "delegated"),
 		}
 		read, err := decodeUsage(encodeUsage(usage))
 		require.NoError(rt, err)

@@ -117,7 +117,7 @@ func (w *twins) commit(rt *rapid.T) {
 		commit.Keep = 15 * time.Second
 	}
 	if rapid.IntRange(0, 9).Draw(rt, "park") == 0 {
-		commit.Then = journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: "r1"}
+		commit.Then = journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: []execution.RequestID{"r1"}}
 	}
 	answer, err := w.both(rt, func(s *Store) (any, error) { return s.Commit(w.with.ctx(), commit) })
 	if err == nil {

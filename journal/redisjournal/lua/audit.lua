@@ -88,5 +88,35 @@ if row.active == '' and not is_terminal(row.state) and not redis.call('ZSCORE', 
   finding('not_in_line', 'it is not active and not in the line of its conversation')
 end
 
+local cleanup = partition(x) .. 'cleanup'
+local listed = redis.call('ZSCORE', cleanup, id)
+local to_clean = row.state == 'finalizing' or is_terminal(row.state) and unclean(x)
+if to_clean and not listed then
+  finding('not_cleaned', 'nobody would clean up after it', 'ZADD', cleanup, text(x.now), id)
+elseif listed and not to_clean then
+  finding('nothing_to_clean', 'it is in cleanup and has nothing to clean up', 'ZREM', cleanup, id)
+end
+
+-- A child that is open is among the open children of its parent, as long as that is there; one that has ended is not.
+local parent, call = string.match(row.parent, '^(%S+) (.+)$')
+parent = parent and partition(x) .. 'x:' .. parent
+if parent and redis.call('TYPE', parent)['ok'] == 'hash' then
+  local open_child, over = redis.call('ZSCORE', parent .. ':open', name), is_terminal(row.state)
+  local place = redis.call('ZSCORE', parent .. ':children', name .. ' ' .. call)
+  if not place then
+    finding('child_lost', 'its parent does not know it')
+  elseif not over and not open_child then
+    finding('child_lost', 'its parent takes it for ended', 'ZADD', parent .. ':open', place, name)
+  elseif over and open_child then
+    finding('child_ended', 'its parent takes it for open', 'ZREM', parent .. ':open', name)
+  end
+  if not over and row.cancelAtMs == '' and row.state ~= 'finalizing' and is_terminal(redis.call('HGET', parent, 'state')) then
+    finding('child_left', 'its parent has ended, and it was not asked to')
+  end
+end
+if m.arrived(x) and row.state == 'running' and row.fence == '' and row.runnableAtMs == '' then
+  finding('standstill', 'all that it waits for is there, and no task is to stand for it')
+end
+
 if #x.commands > 0 then save(x, true) end
 return { row.state, found }

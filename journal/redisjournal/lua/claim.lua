@@ -14,6 +14,7 @@ local x = open(t, {
   'id', 'conversation', 'definition', 'queue', 'state', 'node', 'step', 'usage', 'wake', 'attempts', 'reclaims',
   'version', 'startedAtMs', 'deadlineMs', 'deadlineAtMs', 'active', 'fence', 'fenceCounter', 'expiresAtMs', 'refusedNonce', 'claimAnswer',
   'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'runnableAtMs', 'waitKind', 'batch', 'readsHistory', 'overrides', 'shift',
+  'await', 'cleanup',
 })
 local row = x.row
 
@@ -46,7 +47,7 @@ local function granted()
   return {
     'granted', row.fence, row.claimAnswer, t.stamp, {
       row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,
-      row.reclaims, row.startedAtMs, row.deadlineAtMs, row.overrides,
+      row.reclaims, row.startedAtMs, row.deadlineAtMs, row.overrides, row.cleanup,
     }, text(length(x) + #x.log), row.worker, row.expiresAtMs, redis.call('LINDEX', x.checkpoints, -1), names, ledger,
     redis.call('HGETALL', x.inbox), messages, text(count),
   }
@@ -113,7 +114,7 @@ local answer = reclaimed and '1' or ''
 if row.claimAnswer ~= answer then put(x, 'claimAnswer', answer) end
 if row.refusedNonce ~= '' then clear(x, 'refusedNonce') end
 if row.state ~= 'running' then put(x, 'state', 'running') end
-if row.waitKind ~= '' then clear(x, 'waitKind', 'waitUntilMs') end
+unwait(x)
 if row.startedAtMs == '' then
   put(x, 'startedAtMs', t.stamp)
   if number(row.deadlineMs) > 0 then put(x, 'deadlineAtMs', text(x.now + number(row.deadlineMs))) end

@@ -9,7 +9,8 @@
 local call, key = redis.call, KEYS[1]
 local v = call('HMGET', key, 'state', 'step', 'active', 'fence', 'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'refusedNonce',
   'claimAnswer', 'waitKind', 'shift', 'runnableAtMs', 'startedAtMs', 'fenceCounter', 'taskQueue', 'batch', 'readsHistory',
-  'conversation', 'definition', 'queue', 'node', 'usage', 'wake', 'attempts', 'reclaims', 'deadlineAtMs', 'overrides')
+  'conversation', 'definition', 'queue', 'node', 'usage', 'wake', 'attempts', 'reclaims', 'deadlineAtMs', 'overrides',
+  'cleanup')
 local against = (v[4] or '') .. (v[5] or '') .. (v[6] or '') .. (v[7] or '') .. (v[8] or '') .. (v[9] or '') .. (v[10] or '') ..
   (v[11] or '')
 if v[1] == 'running' and v[2] == ARGV[1] and against == '' and (v[3] or '') ~= '' and (v[12] or '') ~= '' and
@@ -62,6 +63,7 @@ if v[1] == 'running' and v[2] == ARGV[1] and against == '' and (v[3] or '') ~= '
   return {
     'granted', fence, '', seconds * 1000 + ms, {
       v[18], v[19] or '', v[20], v[1], v[21], v[2], v[22] or '', v[23], v[24] or '', v[25] or '', v[13], v[26] or '', v[27] or '',
+      v[28] or '',
     }, call('LLEN', KEYS[2]), worker, expires, call('LINDEX', KEYS[5], -1), names, ledger, call('HGETALL', KEYS[7]), page, length,
   }
 end

@@ -2,11 +2,12 @@
 --   next node.
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 fence, 2 step N, 3 states of the move, 4 kind (continue, park, suspend, end), 5 node, 6 checkpoint, 7 usage,
---   8 reads history, 9 counts of messages, plans, batch, events, consumed, earlier checkpoints, events of these, 10 ms to keep
---   the claim (0: it ends); then those: messages, plans as call and intent, calls, events, request ids, checkpoints of the
---   steps before the last one. Messages, plans, events and request ids are those of all steps in turn. Then, for all kinds but
+--   8 reads history, 9 counts of messages, plans, batch, events, consumed, earlier checkpoints, events of these, clean-ups (0:
+--   unchanged), 10 ms to keep the claim (0: it ends); then those: messages, plans as call and intent, calls, events, request
+--   ids, checkpoints of the steps before the last one, what is to be cleaned up. Messages, plans, events and request ids are
+--   those of all steps in turn. Then, for all kinds but
 --   continue, what follows: request id of an interaction (empty: none), interaction, its expiry in ms (empty: none), on expiry,
---   wait kind, inbox entry and event of an expiry, inbox entry waited for (empty: none), ms to wait (0: no bound),
+--   wait kind, inbox entry and event of an expiry, inbox entries waited for, a line each (empty: none), ms to wait (0: no bound),
 --   suspension reason, detail, final state, field and blob of outcome or failure, event of what follows. Then the tail.
 -- Returns: {replayed, "<step> <state> <sequence>[ kept]\n<tasks>"}.
 -- Refuses: NOTFOUND, FENCED, CONFLICT (another step; the interaction), STATE, LIMIT (the log is full).
@@ -21,8 +22,8 @@ local x = open(t, {
 })
 local row = x.row
 
-local message_count, plan_count, call_count, event_count, used_count, earlier_count, earlier_events =
-  string.match(counts, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
+local message_count, plan_count, call_count, event_count, used_count, earlier_count, earlier_events, cleanup_count =
+  string.match(counts, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
 local steps = number(earlier_count) + 1
 
 -- An answer begins with the last step that was written.
@@ -46,6 +47,7 @@ local function list(size)
 end
 local messages, plans, batch, events, consumed, checkpoints = list(message_count), list(2 * plan_count), list(call_count),
   list(event_count), list(used_count), list(earlier_count)
+local cleanup = list(cleanup_count)[1]
 local request, interaction, expires, on_expiry, wait_kind, expired, received, await, wait, reason, detail, final_state, result,
   value, follow_event
 if kind ~= 'continue' then
@@ -55,8 +57,12 @@ end
 local used, new = {}, #events
 for _, id in ipairs(consumed) do used[id] = true end
 local kept = number(keep) > 0 and kind == 'continue' and row.cancelAtMs == '' and row.pauseAtMs == ''
-if kind == 'park' and await ~= '' and not used[await] and redis.call('HEXISTS', x.inbox, await) == 1 then
-  kind = 'continue'
+if kind == 'park' and await ~= '' then
+  local all = true
+  for id in string.gmatch(await, '[^\n]+') do
+    all = all and not used[id] and redis.call('HEXISTS', x.inbox, id) == 1
+  end
+  if all then kind = 'continue' end
 end
 if kind == 'park' and request ~= '' then
   refusal = moves().asked(x, request, used)
@@ -98,11 +104,12 @@ for _, id in ipairs(consumed) do
   if id == row.interactionRequest then moves().clear_interaction(x) end
 end
 
+if cleanup and cleanup ~= row.cleanup then put(x, 'cleanup', cleanup) end
 if kind == 'end' and result ~= '' then put(x, result, value) end
 if row.cancelAtMs ~= '' then
   moves().finish(x, 'canceled', CANCELED_EVENT)
 elseif kind == 'end' then
-  if row.delegationLease ~= '' and row.delegationClean == '' then
+  if unclean(x) then
     moves().finalize(x, final_state, follow_event)
   else
     moves().finish(x, final_state, follow_event)
@@ -121,6 +128,7 @@ else
       put(x, 'waitKind', wait_kind)
       put(x, 'waitUntilMs', at)
       put(x, 'notBeforeMs', at)
+      if await ~= '' then put(x, 'await', await) end
       moves().rest(x)
     end
   end

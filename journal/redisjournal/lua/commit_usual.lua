@@ -1,5 +1,5 @@
--- Purpose: the usual way of a commit, in front of commit.lua: a running row goes on, nothing is recorded against it, and no
---   answer of a question is used up. It does what commit.lua does then, without building what the rarer ways need. Whatever
+-- Purpose: the usual way of a commit, in front of commit.lua: a running row goes on, nothing is recorded against it, no
+--   answer of a question is used up, and what is to be cleaned up stays as it is. It does what commit.lua does then, without building what the rarer ways need. Whatever
 --   is not as usual it leaves to commit.lua, before anything is written.
 -- KEYS: those of commit.lua.
 -- ARGV: those of commit.lua.
@@ -8,7 +8,7 @@
 -- Invariant: answer and writes are those of commit.lua, byte for byte (usual_test.go). A repeated call is left to commit.lua:
 --   its row is at another step.
 local plain, messages, plans, batch, events, earlier = ARGV[4] == 'continue', string.match(ARGV[9],
-  '^(%d+) (%d+) (%d+) (%d+) 0 (%d+)')
+  '^(%d+) (%d+) (%d+) (%d+) 0 (%d+) %d+ 0$')
 while plain and messages do -- once; whatever is not as usual leaves it
   local call, key, fence, keep = redis.call, KEYS[1], ARGV[1], tonumber(ARGV[10])
   messages, plans, batch, events, earlier = messages + 0, plans + 0, batch + 0, events + 0, earlier + 0
@@ -58,7 +58,7 @@ while plain and messages do -- once; whatever is not as usual leaves it
     changes[11], changes[12] = 'expiresAtMs', due
     n = 12
   else
-    local wake = format('%d', v[14] + 1)
+    local wake = format('%d', (v[14] or 0) + 1)
     answer = answer .. '\n' .. id .. '\t' .. reached .. '\t' .. wake .. '\t' .. v[15]
     changes[11], changes[12], changes[13], changes[14], changes[15], changes[16] = 'fence', '', 'worker', '', 'expiresAtMs', ''
     changes[17], changes[18], changes[19], changes[20] = 'wake', wake, 'runnableAtMs', now

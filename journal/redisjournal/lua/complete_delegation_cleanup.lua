@@ -16,12 +16,7 @@ if row.delegationLease == '' or row.delegationLease ~= lease then return refuse(
 if row.delegationClean ~= '' then return { '0', '0', whole(x), '' } end
 
 put(x, 'delegationClean', '1')
-if row.state == 'finalizing' and row.finalState ~= '' then
-  m.take(x)
-  m.finish(x, row.finalState, row.finalEvent)
-elseif row.state ~= 'finalizing' then
-  later(x, 'ZREM', partition(x) .. 'cleanup', row.id)
-end
+m.cleaned(x)
 touch(x)
 save(x)
 return { '1', '0', whole(x), tasks(x) }

@@ -12,7 +12,7 @@ local x = open(tail())
 local row = x.row
 if not x.exists then return refuse('NOTFOUND', 'execution') end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
-if row.delegationLease ~= '' and row.delegationClean == '' then return refuse('CONFLICT', 'cleanup_open') end
+if unclean(x) then return refuse('CONFLICT', 'cleanup_open') end
 local key = redis.call('HGET', x.key, 'idempotencyKey') or ''
 local at = redis.call('ZSCORE', x.purge, row.id) or text(x.now)
 if key ~= '' and row.keyMember == '' and key_marked == '' then return { 'key', row.tenant, row.subject, key, at } end

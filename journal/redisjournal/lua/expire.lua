@@ -24,7 +24,9 @@ end
 local function passed(ms) return ms > 0 and ms <= x.now end
 
 local acted = true
-if passed(number(row.deadlineAtMs)) and row.state ~= 'finalizing' then
+if row.cancelAtMs ~= '' and row.fence == '' and row.state ~= 'finalizing' then -- its parent has ended
+  m.finish(x, 'canceled', CANCELED_EVENT)
+elseif passed(number(row.deadlineAtMs)) and row.state ~= 'finalizing' then
   fail(deadline_blob, deadline_event)
 elseif row.state == 'waiting_for_input' and passed(number(row.interactionExpiresAtMs)) then
   if row.interactionOnExpiry == 'fail' then

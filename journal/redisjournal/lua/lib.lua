@@ -6,8 +6,8 @@
 --   6 tools (hash), 7 inbox (hash), 8 receipts (hash), 9 purge (zset). Nine and not eight: one layout for all of them. Those
 --   with a usual way are sent without the last ones, which that does not need.
 --   Exception to "every key in KEYS": the keys of the row's conversation (hash, :messages list, :waiting zset), of the
---   execution that follows in it, the row's :blobs list (of rows that an earlier release ended) and the cleanup zset are
---   derived from the row's key, inside the same hash tag.
+--   execution that follows in it, of its parent and its children with their :children and :open zsets, the row's :blobs list
+--   (of rows that an earlier release ended) and the cleanup zset are derived from the row's key, inside the same hash tag.
 -- ARGV: every script's ends with the tail: now in ms (empty: the server's clock).
 -- Invariant: after open, a row is changed by save alone and deleted by erase alone; 64-bit numbers are strings in keys and
 --   replies.
@@ -22,7 +22,7 @@ local function fields()
     'interactionAnswered', 'interactionExpiresAtMs', 'interactionOnExpiry', 'interactionExpired', 'interactionReceived', 'pendingMessages',
     'historyStart', 'finalState', 'finalEvent', 'delegationLease', 'delegationRevision', 'delegationClean', 'committed',
     'operationFence', 'operation', 'operationAnswer', 'callerIndex', 'keyMember', 'createdAtMs', 'retentionMs',
-    'historyEnd', 'shift', 'rollback', 'inheritedMessages', 'lent',
+    'historyEnd', 'shift', 'rollback', 'inheritedMessages', 'lent', 'parent', 'children', 'await', 'cleanup',
   }
 end
 
@@ -150,10 +150,23 @@ local function tasks(x) return table.concat(x.tail.tasks, '\n') end
 -- let_go ends the claim.
 local function let_go(x) clear(x, 'fence', 'worker', 'expiresAtMs') end
 
--- clear_wait ends the wait; waitUntilMs is set with waitKind alone.
+-- unwait ends the wait, but for its not-before: what else belongs to it is set with waitKind alone.
+local function unwait(x)
+  if x.row.waitKind == '' then return end
+  clear(x, 'waitKind', 'waitUntilMs')
+  if x.row.await ~= '' then put(x, 'await', '') end
+end
+
+-- clear_wait ends the wait.
 local function clear_wait(x)
-  if x.row.waitKind ~= '' then clear(x, 'waitKind', 'waitUntilMs') end
+  unwait(x)
   clear(x, 'notBeforeMs')
+end
+
+-- unclean reports whether something outside is to be undone: a delegation, or what the row's cleanup tells of.
+local function unclean(x)
+  local row = x.row
+  return row.delegationLease ~= '' and row.delegationClean == '' or row.cleanup ~= ''
 end
 
 -- task_queue is where the row's task belongs: a step that ran out twice is suspect, and what never started goes behind.
@@ -177,7 +190,7 @@ end
 local function runnable(x, grace)
   local row, lines, queue = x.row, x.tail.tasks, task_queue(x)
   if queue ~= row.queue then put(x, 'taskQueue', queue) else clear(x, 'taskQueue') end
-  if row.waitKind ~= '' then clear(x, 'waitKind', 'waitUntilMs') end
+  unwait(x)
   put(x, 'wake', text(number(row.wake) + 1))
   put(x, 'runnableAtMs', x.tail.stamp)
   move(x, 'handoff', x.now + grace)
@@ -417,5 +430,6 @@ local function erase(x)
     end
   end
   redis.call('ZREM', partition(x) .. 'push', row.id)
+  if row.children ~= '' then redis.call('UNLINK', x.key .. ':children', x.key .. ':open') end
   redis.call('UNLINK', x.key, x.key .. ':blobs', x.key .. ':push', x.events, x.checkpoints, x.tools, x.inbox, x.receipts)
 end

@@ -13,6 +13,13 @@ local function sibling(x, id)
   }, fields())
 end
 
+-- chain has a row saved with another one, behind those that already are; it gives that row.
+local function chain(x, y)
+  while x.next do x = x.next end
+  x.next = y
+  return y
+end
+
 -- take ends the claim on behalf of a command, and raises the fence.
 local function take(x)
   if x.row.fence ~= '' then put(x, 'fenceCounter', text(number(x.row.fenceCounter) + 1)) end
@@ -133,7 +140,7 @@ local function leave(x, heir)
     local next = sibling(x, id)
     if next.row.state == 'queued' or next.row.state == 'suspended' then
       enter(next, pending(next), 0, shape(x, next.row.rollback ~= ''), number(next.row.inheritedMessages))
-      x.next = next
+      chain(x, next)
       return
     end
   end
@@ -189,7 +196,105 @@ local function settle(x)
   if #long > 0 then x.long = long end
 end
 
--- finish ends the row: terminal event, claim, interaction and wait gone, conversation handed on.
+-- note_cleanup lets somebody clean up behind a row that ends, or nobody any more. The entry is when to try next; that of a
+-- row that is finalizing stands for this, too.
+local function note_cleanup(x)
+  local index = partition(x) .. 'cleanup'
+  if x.row.state == 'finalizing' or unclean(x) then
+    later(x, 'ZADD', index, 'NX', text(x.now), x.row.id)
+  elseif x.state == 'finalizing' or is_terminal(x.state) then
+    later(x, 'ZREM', index, x.row.id)
+  end
+end
+
+-- stored is a field that is not read with the others, as it will be saved.
+local function stored(x, name) return rawget(x.row, name) or redis.call('HGET', x.key, name) or '' end
+
+-- USAGE names the counts of a usage in the order in which they are stored. Those of OPTIONAL are left out when they are zero.
+local USAGE = {
+  'requests', 'inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'totalTokens', 'toolCalls', 'costMicros',
+  'partial', 'lostRequests', 'delegatedRequests',
+}
+local OPTIONAL = {
+  cacheReadTokens = true, cacheWriteTokens = true, costMicros = true, partial = true, lostRequests = true,
+  delegatedRequests = true,
+}
+
+-- result is what the end of a child brings its parent, see journal.ChildResult. Blobs are passed on as they are.
+local function result(x)
+  local outcome, failure, counts = stored(x, 'outcome'), stored(x, 'failure'), {}
+  local place = 0
+  for count in string.gmatch(stored(x, 'usage'), '%S+') do
+    place = place + 1
+    local name = USAGE[place]
+    if not OPTIONAL[name] or count ~= '0' then
+      counts[#counts + 1] = '"' .. name .. '":' .. (name == 'partial' and 'true' or count)
+    end
+  end
+  return table.concat({
+    '{"type":"child","executionId":"', x.row.id, '","state":"', x.row.state, '"', outcome ~= '' and ',"outcome":' or '', outcome,
+    failure ~= '' and ',"failure":' or '', failure, ',"usage":{', table.concat(counts, ','), '}}',
+  })
+end
+
+-- arrived reports whether the row waits for entries of its inbox and all are there. So is the one that is about to come.
+local function arrived(x, coming)
+  local waits = false
+  for request in string.gmatch(x.row.await, '[^\n]+') do
+    if request ~= coming and redis.call('HEXISTS', x.inbox, request) == 0 then return false end
+    waits = true
+  end
+  return waits
+end
+
+-- deliver brings the parent of a row that ends its result. A parent that waits for nothing else goes on.
+local function deliver(x)
+  local id, call = string.match(x.row.parent, '^(%S+) (.+)$')
+  local key = partition(x) .. 'x:' .. id
+  later(x, 'ZREM', key .. ':open', string.sub(x.row.id, TAIL))
+  if redis.call('TYPE', key)['ok'] ~= 'hash' then return end
+  local y = sibling(x, id)
+  local row = y.row
+  if row.state == '' or is_terminal(row.state) then return end
+  later(y, 'HSETNX', y.inbox, 'child:' .. call, result(x))
+  if row.state == 'running' and row.fence == '' and row.runnableAtMs == '' and arrived(y, 'child:' .. call) then
+    clear(y, 'notBeforeMs')
+    runnable(y, 0)
+  end
+  chain(x, y)
+end
+
+-- request_cancel asks the holder of the row to end it.
+local function request_cancel(x, requested_event)
+  put(x, 'cancelAtMs', text(x.now))
+  event(x, requested_event)
+  x.channel = prefix(x) .. ':requests:' .. x.row.worker
+end
+
+-- cancel_children asks the children of a row that ends to end as well. One that nobody holds is due at once: a reaper ends it,
+-- so that no script grows with the tree.
+local function cancel_children(x)
+  local last = x
+  for _, name in ipairs(redis.call('ZRANGE', x.key .. ':open', 0, -1)) do
+    local id = string.sub(x.row.id, 1, TAIL - 1) .. name
+    if redis.call('TYPE', partition(x) .. 'x:' .. id)['ok'] == 'hash' then
+      local y = sibling(x, id)
+      local state = y.row.state
+      if state ~= '' and state ~= 'finalizing' and not is_terminal(state) and y.row.cancelAtMs == '' then
+        if live(y) then
+          request_cancel(y, REQUESTED_EVENT)
+        else
+          put(y, 'cancelAtMs', text(x.now))
+          move(y, 'due', x.now)
+        end
+        last = chain(last, y)
+      end
+    end
+  end
+end
+
+-- finish ends the row: terminal event, claim, interaction and wait gone, conversation handed on, result delivered to a parent,
+-- children asked to end.
 local function finish(x, state, payload, heir)
   local row = x.row
   seal(x, heir)
@@ -207,11 +312,9 @@ local function finish(x, state, payload, heir)
   leave(x, heir)
   x.settle = settle
   move(x, 'purge', x.now + kept(x))
-  if row.delegationLease ~= '' and row.delegationClean == '' then
-    later(x, 'ZADD', partition(x) .. 'cleanup', text(x.now), row.id)
-  else
-    later(x, 'ZREM', partition(x) .. 'cleanup', row.id)
-  end
+  note_cleanup(x)
+  if row.parent ~= '' then deliver(x) end
+  if row.children ~= '' then cancel_children(x) end
 end
 
 -- finalize keeps how the row ends (empty: nobody has said) until its clean-up is done.
@@ -220,9 +323,20 @@ local function finalize(x, final_state, final_event)
   put(x, 'restAtMs', text(x.now))
   put(x, 'finalState', final_state)
   put(x, 'finalEvent', final_event)
-  clear(x, 'waitKind', 'waitUntilMs')
-  later(x, 'ZADD', partition(x) .. 'cleanup', text(x.now), x.row.id)
+  unwait(x)
+  note_cleanup(x)
   rest(x)
+end
+
+-- cleaned is what follows when something outside was undone: a finalizing row for which nothing else is open ends as it was to.
+local function cleaned(x)
+  if unclean(x) then return end
+  if x.row.state ~= 'finalizing' then
+    note_cleanup(x)
+  elseif x.row.finalState ~= '' then
+    take(x)
+    finish(x, x.row.finalState, x.row.finalEvent)
+  end
 end
 
 -- suspend stops the row until somebody resumes it. What it waited for stays with it.
@@ -294,9 +408,7 @@ local function revoke(x, requested_event, heir)
     return true, true
   end
   if x.row.cancelAtMs ~= '' then return false, false end
-  put(x, 'cancelAtMs', text(x.now))
-  event(x, requested_event)
-  x.channel = prefix(x) .. ':requests:' .. x.row.worker
+  request_cancel(x, requested_event)
   return false, true
 end
 
@@ -327,6 +439,7 @@ local function action(x, index)
   local row = x.row
   if index == 'purge' then return 'purge' end
   if index == 'handoff' then return 'standing' end
+  if row.cancelAtMs ~= '' and row.fence == '' then return 'expire' end -- its parent has ended
   if row.state ~= 'queued' and row.state ~= 'running' then return 'expire' end
   if row.fence ~= '' then return 'requeue' end
   local late = row.deadlineAtMs ~= '' and number(row.deadlineAtMs) <= x.now
@@ -338,6 +451,6 @@ return {
   sibling = sibling, take = take, clear_interaction = clear_interaction, rest = rest, enter = enter, finish = finish,
   finalize = finalize, suspend = suspend, quarantine = quarantine, ask = ask, asked = asked,
   answer_interaction = answer_interaction, talk = talk, due_entry = due_entry, action = action,
-  suspended_until = suspended_until, kept = kept,
+  suspended_until = suspended_until, kept = kept, chain = chain, arrived = arrived, cleaned = cleaned, stored = stored,
   revoke = revoke, pending = pending, shape = shape,
 }

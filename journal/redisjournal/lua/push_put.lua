@@ -11,6 +11,6 @@ if redis.call('HEXISTS', KEYS[1], 'state') == 0 then return refuse('NOTFOUND', '
 local before = redis.call('HGET', KEYS[2], 'config:' .. name)
 if before == config then return 1 end
 if not before and redis.call('HLEN', KEYS[2]) >= 2 * number(most) then return refuse('LIMIT', 'push_configs') end
-redis.call('ZADD', KEYS[3], text(t.now), id)
+redis.call('ZADD', KEYS[3], 'NX', text(t.now), id)
 redis.call('HSET', KEYS[2], 'config:' .. name, config, 'mark:' .. name, mark)
 return 1

@@ -21,7 +21,7 @@ local function takes(member)
     return row.active ~= '' and not live(y) and number(row.notBeforeMs) <= t.now
       and not (row.waitKind ~= '' and row.notBeforeMs == '')
   end
-  return row.endedAtMs ~= '' and row.delegationLease ~= '' and row.delegationClean == ''
+  return row.endedAtMs ~= '' and unclean(y)
 end
 
 local function add(member, score)

@@ -142,13 +142,6 @@ for name in pairs(bases) do later(x, 'HINCRBY', partition(x) .. 'conv:' .. name,
 if #lenders > 0 then put(x, 'lent', table.concat(lenders, ' ')) end
 for _, lender in ipairs(lenders) do later(x, 'HINCRBY', partition(x) .. 'x:' .. lender .. ':results', 'forks', 1) end
 
--- Rows that are saved with the new one follow it in a chain.
-local chained = x
-local function chain(y)
-  chained.next = y
-  chained = y
-end
-
 local entered, inherited, back = false, 0, on_busy == 'rollback'
 if interrupts then
   if follows then
@@ -160,12 +153,12 @@ if interrupts then
       for _, message in ipairs(own) do messages[#messages + 1] = message end
     end
     m.finish(follows, 'canceled', CANCELED_EVENT)
-    chain(follows)
+    m.chain(x, follows)
   end
   if contains(cancel_states, current.row.state) then
     local changed
     entered, changed = m.revoke(current, requested_event, { row = x, messages = messages, inherited = inherited, back = back })
-    if changed then chain(current) end
+    if changed then m.chain(x, current) end
   end
 elseif active == '' then
   local shift = ''

@@ -4,7 +4,7 @@
 --   the deadline (empty: unchanged), then the tail.
 -- Returns: {changed, pending, row, tasks}.
 -- Refuses: NOTFOUND, STATE (terminal, finalizing).
--- Invariant: attempts and reclaims begin anew; a wait that has not passed still holds.
+-- Invariant: attempts and reclaims begin anew; a wait still holds that has not passed, and for which not all is there.
 local states, unchanged, resumed_event, overrides, deadline = unpack(ARGV, 1, 5)
 local t = tail()
 local x = open(t)
@@ -33,7 +33,12 @@ elseif row.interactionRequest ~= '' and row.interactionAnswered == '' then
   waits = true
 else
   put(x, 'state', 'running')
-  waits = waits or row.waitKind ~= '' and row.notBeforeMs == ''
+  if m.arrived(x) then
+    clear(x, 'notBeforeMs')
+    waits = false
+  else
+    waits = waits or row.waitKind ~= '' and row.notBeforeMs == ''
+  end
 end
 if waits then m.rest(x) else runnable(x, GRACE) end
 touch(x)
