@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the published MCP and model servers that test/peers talks to into bin/peers, in the versions of
+# Installs the published MCP servers, model servers and A2A agents that test/peers talks to into bin/peers, in the versions of
 # test/peers/package-lock.json. They need Node 20 or newer with npm; where it is missing, Debian and its kin get it through
 # apt-get, as root or with sudo.
 set -euo pipefail
