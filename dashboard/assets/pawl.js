@@ -35,6 +35,9 @@ document.addEventListener("input", (event) => {
   if (event.target.matches("textarea[data-json]")) check(event.target);
 });
 
+// What an issuer sent is of no use to anybody any more, and stays in no history.
+if (location.pathname.startsWith("/dashboard/login/")) history.replaceState(null, "", document.body.dataset.here);
+
 // A form is sent once.
 document.addEventListener("submit", (event) => {
   if (event.target.method !== "post") return;

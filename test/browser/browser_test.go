@@ -28,6 +28,7 @@ type browser struct {
 	t    *testing.T
 	ctx  context.Context
 	base string
+	also string // another origin that the pages may lead to; empty: none
 
 	mu     sync.Mutex
 	faults []string
@@ -67,7 +68,7 @@ func (b *browser) hear(event any) {
 		}
 	case *network.EventRequestWillBeSent:
 		to, err := url.Parse(e.Request.URL)
-		if err != nil || to.Scheme != "data" && to.Scheme+"://"+to.Host != b.base {
+		if err != nil || to.Scheme != "data" && to.Scheme+"://"+to.Host != b.base && to.Scheme+"://"+to.Host != b.also {
 			b.fault("a request to %s", e.Request.URL)
 		}
 	}

@@ -71,8 +71,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// idle is an installation without a worker: what is submitted stays in its queue.
-func idle(t *testing.T) *world {
+// idle is an installation without a worker: what is submitted stays in its queue. env is of its API.
+func idle(t *testing.T, env ...map[string]string) *world {
 	t.Helper()
 	w := &world{tools: harness.Tools(t)}
 	w.tools.Behave("/lookup", func(context.Context, harness.ToolCall) (int, string) {
@@ -82,7 +82,7 @@ func idle(t *testing.T) *world {
 	stack := harness.New(t, harness.Config{
 		Tag: "none", Agents: strings.ReplaceAll(agents, "$TOOLS", w.tools.URL), Env: map[string]string{"PAWL_AUTH": "keys"},
 	})
-	w.stack, w.api = stack, stack.API()
+	w.stack, w.api = stack, stack.API(env...)
 	keys, err := auth.NewKeys(stack.Redis, auth.KeysConfig{})
 	require.NoError(t, err)
 	key := func(tenant, subject string) string {
