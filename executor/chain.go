@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/faultpoint"
 	"github.com/pawl-run/pawl/journal"
@@ -46,12 +47,13 @@ type link struct {
 	before  position // where the machine began
 	commit  journal.Commit
 	ledger  []journal.LedgerEntry // of the batch, once the boundary is written
+	last    []backend.Event       // to be emitted then; see mayWait
 }
 
 // mayWait reports whether the boundary's write may wait for that of a later one. A process that is to die behind its
 // commit writes it by itself.
 func (h *holder) mayWait(l *link) bool {
-	return l.commit.Keep > 0 && len(h.chain) < journal.MaxEarlier && computes(l.node, &l.state) && !diesBehind(string(l.node))
+	return l.commit.Keep > 0 && len(l.last) == 0 && l.commit.Cleanup == nil && len(h.chain) < journal.MaxEarlier && computes(l.node, &l.state) && !diesBehind(string(l.node))
 }
 
 // wait goes on behind the boundary without writing it.
@@ -93,6 +95,7 @@ func (h *holder) writeAll(ctx context.Context, chain []link) (kept bool, _ error
 		return false, fmt.Errorf("commit step %d of %s: %w", commit.Reaches(), commit.Execution, err)
 	}
 	hitAll("after_commit:", chain)
+	h.emitLast(ctx, last)
 	h.committed(ctx, &commit, committed, enqueued)
 	if committed.State.Terminal() {
 		h.durable.cfg.Observer.Ended(last.machine.definition.Name, committed.State)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
 )
 
@@ -25,6 +26,7 @@ type ready struct {
 	key        string
 	definition *agent.Definition
 	kit        *local.Kit
+	remote     *backend.ResolvedAgent // of a remote agent, whose kit is empty; nil: the agent is local
 	schemas    *schemas
 	// limited: the limits of the definition are those of a resume, and hold whatever a checkpoint says.
 	limited bool
@@ -34,14 +36,15 @@ type ready struct {
 type definitions struct {
 	store   Store
 	builder local.Builder
+	remotes Remotes // may be nil
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element // guarded by mu; values are *ready
 	order *list.List               // guarded by mu; used last in front
 }
 
-func newDefinitions(store Store, builder local.Builder) *definitions {
-	return &definitions{store: store, builder: builder, byKey: map[string]*list.Element{}, order: list.New()}
+func newDefinitions(store Store, builder local.Builder, remotes Remotes) *definitions {
+	return &definitions{store: store, builder: builder, remotes: remotes, byKey: map[string]*list.Element{}, order: list.New()}
 }
 
 // definitionKey names a definition with an execution's overrides.
@@ -77,15 +80,39 @@ func (d *definitions) get(ctx context.Context, hash string, overrides []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
 	}
-	kit, err := d.builder.Build(ctx, definition)
+	kit, remote, err := carriers(ctx, definition, d.builder, d.remotes)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
 	}
 	made := &ready{
-		key: key, definition: definition, kit: kit, schemas: newSchemas(), limited: adjustments.Limits != nil,
+		key: key, definition: definition, kit: kit, remote: remote, schemas: newSchemas(), limited: adjustments.Limits != nil,
 	}
 	d.keep(made)
 	return made, nil
+}
+
+// errNoRemotes reports a remote agent in a program that has no backend for any.
+var errNoRemotes = errors.New("this program runs no remote agents")
+
+// carriers are what carries the definition out: its kit, or the remote agent, whose backend is then there already.
+func carriers(ctx context.Context, definition *agent.Definition, builder local.Builder, remotes Remotes) (
+	*local.Kit, *backend.ResolvedAgent, error,
+) {
+	if !definition.Remote() {
+		kit, err := builder.Build(ctx, definition)
+		return kit, nil, err
+	}
+	if remotes == nil {
+		return nil, nil, fmt.Errorf("agent %s: %w", definition.Name, errNoRemotes)
+	}
+	remote, err := remotes.Resolve(definition)
+	if err == nil {
+		_, err = remote.Backend()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("agent %s: %w", definition.Name, err)
+	}
+	return &local.Kit{}, remote, nil
 }
 
 func (d *definitions) kept(key string) *ready {

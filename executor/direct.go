@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -15,6 +17,8 @@ import (
 // DirectConfig is what Direct runs on. Builder is required.
 type DirectConfig struct {
 	Builder local.Builder
+	// Remotes finds the agents that are elsewhere. nil: a run of one is an error.
+	Remotes Remotes
 	// Hook is asked at every boundary. Default DirectExecutor.
 	Hook Executor
 	// Sink receives what is transient. Default: nowhere.
@@ -23,8 +27,9 @@ type DirectConfig struct {
 
 // Direct runs whole executions in process, on the same machine as Durable, and keeps nothing: a crash loses the run.
 type Direct struct {
-	cfg   DirectConfig // immutable
-	lanes *lanes
+	cfg       DirectConfig // immutable
+	lanes     *lanes
+	lifecycle *backend.Lifecycle
 }
 
 // NewDirect makes a runner. The error names the field that is wrong.
@@ -38,7 +43,11 @@ func NewDirect(cfg DirectConfig) (*Direct, error) {
 	if cfg.Sink == nil {
 		cfg.Sink = nowhere{}
 	}
-	return &Direct{cfg: cfg, lanes: newLanes(jitter)}, nil
+	lifecycle, err := newLifecycle(slog.Default())
+	if err != nil {
+		return nil, err
+	}
+	return &Direct{cfg: cfg, lanes: newLanes(jitter), lifecycle: lifecycle}, nil
 }
 
 // Result is how a direct run ended. Exactly one of Outcome, Failure, Suspension and Interaction is set: nothing in process
@@ -64,7 +73,7 @@ func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Def
 	if err != nil {
 		return Result{}, fmt.Errorf("request: %w", err)
 	}
-	kit, err := d.cfg.Builder.Build(ctx, definition)
+	kit, remote, err := carriers(ctx, definition, d.cfg.Builder, d.cfg.Remotes)
 	if err != nil {
 		return Result{}, fmt.Errorf("build the kit of %s: %w", definition.Name, err)
 	}
@@ -72,8 +81,9 @@ func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Def
 		direct: d, ledger: map[execution.CallID]*journal.LedgerEntry{},
 		checkpoint: FirstCheckpoint(definition, request),
 		messages:   []execution.Message{firstMessage(request)},
-		base:       situation{id: id, definition: definition, kit: kit, schemas: newSchemas(), fence: "direct"},
+		base:       situation{id: id, definition: definition, kit: kit, remote: remote, schemas: newSchemas(), fence: "direct"},
 	}
+	defer run.abandon(ctx)
 	if limit := run.checkpoint.State.Limits.Deadline; limit > 0 {
 		run.base.deadlineAtMs = run.NowMs() + limit.Milliseconds()
 		var cancel context.CancelFunc
@@ -112,6 +122,7 @@ func (r *directRun) run(ctx context.Context) (Result, error) {
 			continue
 		}
 		r.commit(a)
+		r.emitLast(ctx, a.last)
 		stopped, err := r.consult(ctx)
 		if err != nil {
 			return r.result(journal.Then{}, nil), err
@@ -119,7 +130,7 @@ func (r *directRun) run(ctx context.Context) (Result, error) {
 		if a.then.Kind == journal.ThenEnd {
 			return r.result(a.then, nil), nil
 		}
-		if stopped == nil && a.then.Kind == journal.ThenPark && a.then.WaitKind == execution.WaitRetry {
+		if stopped == nil && a.then.Kind == journal.ThenPark && passes(a.then.WaitKind) {
 			if err := r.sleep(ctx, a.then.Wait); err != nil {
 				return r.result(journal.Then{}, nil), err
 			}

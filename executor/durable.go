@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -48,6 +49,9 @@ type Config struct {
 	Store    Store
 	Builder  local.Builder
 	Enqueuer Enqueuer
+
+	// Remotes finds the agents that are elsewhere. nil: an execution of one is suspended, with reason unknown_definition.
+	Remotes Remotes
 
 	// Pipeline commits and enqueues in one round trip. nil: one after the other.
 	Pipeline Pipeline
@@ -130,6 +134,7 @@ type Durable struct {
 	aheads      *aheads
 	histories   *histories
 	lanes       *lanes
+	lifecycle   *backend.Lifecycle
 
 	unplaced atomic.Int64
 
@@ -147,9 +152,14 @@ func NewDurable(cfg Config) (*Durable, error) {
 	if err != nil {
 		return nil, err
 	}
+	lifecycle, err := newLifecycle(cfg.Logger)
+	if err != nil {
+		return nil, err
+	}
 	return &Durable{
-		cfg: cfg, worker: journal.WorkerID(rand.Text()), definitions: newDefinitions(cfg.Store, cfg.Builder),
-		nonces: newNonces(), aheads: &aheads{}, histories: newHistories(maxHistoryBytes), lanes: newLanes(jitter),
+		cfg: cfg, worker: journal.WorkerID(rand.Text()), definitions: newDefinitions(cfg.Store, cfg.Builder, cfg.Remotes),
+		lifecycle: lifecycle,
+		nonces:    newNonces(), aheads: &aheads{}, histories: newHistories(maxHistoryBytes), lanes: newLanes(jitter),
 		idle: make(chan struct{}), holders: map[*holder]struct{}{},
 	}, nil
 }

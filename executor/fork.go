@@ -63,6 +63,9 @@ func Forking(definition *agent.Definition, request execution.CreateRequest, firs
 func goOnFrom(definition *agent.Definition, request execution.CreateRequest, source Checkpoint) ([]byte, error) {
 	state := source.State.Clone()
 	state.Usage = execution.Usage{}
+	if state.Remote != nil { // the remote's task belongs to the other execution
+		state.Remote, state.Status = nil, StatusRunning
+	}
 	if source.Turn == 0 { // the history is still to be read
 		state.MessageCount = 0
 	}

@@ -159,8 +159,8 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 		return nil, err
 	}
 	return newMachine(situation{
-		id: row.ID, invocation: string(h.claimed.Fence), step: h.position.step, node: checkpoint.Node, state: checkpoint.State,
-		definition: made.definition, kit: made.kit, schemas: made.schemas, fence: h.claimed.Fence, ledger: h.position.ledger,
+		id: row.ID, conversation: row.ConversationID, invocation: string(h.claimed.Fence), step: h.position.step, node: checkpoint.Node, state: checkpoint.State,
+		definition: made.definition, kit: made.kit, remote: made.remote, schemas: made.schemas, fence: h.claimed.Fence, ledger: h.position.ledger,
 		inbox: h.position.inbox, messages: messages, attempts: h.position.attempts, deadlineAtMs: row.DeadlineAtMs,
 		lost: lost,
 	}, h), nil

@@ -26,7 +26,7 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 			Reason: execution.ReasonPolicy, Detail: reason,
 		}}
 	}
-	l := link{machine: m, node: a.node, state: a.state, before: h.position}
+	l := link{machine: m, node: a.node, state: a.state, before: h.position, last: a.last}
 	if l.commit, err = h.commitOf(m, a, checkpoint); err != nil {
 		_, failed := h.flush(ctx)
 		return false, errors.Join(err, failed)
@@ -115,7 +115,7 @@ func (h *holder) commitOf(m *machine, a advance, checkpoint Checkpoint) (journal
 	return journal.Commit{
 		Hold: h.hold(), Step: m.step, Node: string(a.node), Checkpoint: data, Messages: messages, Plan: a.plan,
 		Batch: a.state.Batch.callIDs(), Events: a.events, Usage: a.state.Usage, Consumed: a.consumed,
-		ReadsHistory: a.node == BeforeModelRequest, Then: a.then,
+		ReadsHistory: a.node == BeforeModelRequest, Cleanup: a.cleanup, Then: a.then,
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -20,6 +21,9 @@ type environment interface {
 	Sure(ctx context.Context) error
 	// Generate sends a model request. A panic of the model is a transient error.
 	Generate(ctx context.Context, model local.Model, request local.ModelRequest) (local.ModelResponse, error)
+	// Lead makes a call of a remote agent's backend; opened is the invocation id of the request. A cancel and the deadline
+	// reach the remote; whatever else ends ctx does not.
+	Lead(ctx context.Context, run backend.RootRun, opened string) (backend.Led, error)
 	// Call sends a tool call.
 	Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error)
 	// Probe asks what became of an earlier call.
@@ -50,12 +54,14 @@ type receipt struct {
 // situation is what a step starts from: the newest checkpoint and what its claim brought.
 type situation struct {
 	id           execution.ID
-	invocation   string // unique per attempt at a step
+	conversation execution.ConversationID // may be empty
+	invocation   string                   // unique per attempt at a step
 	step         execution.Step
 	node         Node
 	state        RunState
 	definition   *agent.Definition
 	kit          *local.Kit
+	remote       *backend.ResolvedAgent // of a remote agent, which has no kit; nil: the agent is local
 	schemas      *schemas
 	fence        journal.Fence
 	ledger       []journal.LedgerEntry
@@ -76,6 +82,8 @@ type advance struct {
 	events   []execution.Payload
 	consumed []execution.RequestID
 	then     journal.Then
+	cleanup  *[]byte         // see journal.Commit
+	last     []backend.Event // of a remote run, to be emitted when the boundary is written
 	back     *handBack
 }
 
@@ -126,6 +134,9 @@ func (m *machine) work(ctx context.Context) (advance, error) {
 	case PrepareModelRequest:
 		return m.afterPrepareModelRequest(), nil
 	case BeforeModelRequest:
+		if m.remote != nil {
+			return m.afterBeforeRemote(ctx)
+		}
 		return m.afterBeforeModelRequest(ctx)
 	case ModelResponse:
 		return m.afterModelResponse()

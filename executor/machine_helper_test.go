@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -86,6 +87,14 @@ func (e *fakeEnv) Generate(ctx context.Context, model local.Model, request local
 	local.ModelResponse, error,
 ) {
 	return generate(ctx, model, request, nowhere{})
+}
+
+func (e *fakeEnv) Lead(ctx context.Context, run backend.RootRun, _ string) (backend.Led, error) {
+	lifecycle, err := newLifecycle(quiet())
+	if err != nil {
+		return backend.Led{}, err
+	}
+	return lead(ctx, lifecycle, run)
 }
 
 func (e *fakeEnv) Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error) {

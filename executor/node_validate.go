@@ -16,6 +16,9 @@ func (m *machine) afterValidateOutput() advance {
 	output, err := m.schemas.output(m.definition.OutputSchema, text)
 	switch {
 	case err == nil:
+		if output == nil && m.state.Response != nil {
+			output = m.state.Response.Output
+		}
 		return m.complete(execution.Outcome{Answer: text, Output: output})
 	case m.state.OutputRetriesUsed >= m.definition.OutputRetries:
 		return m.fail(execution.CodeOutputRetryLimit, fmt.Sprintf("the answer does not fit its schema: %v", err))

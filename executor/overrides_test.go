@@ -119,7 +119,7 @@ func TestDefinitionsWithOverridesAreKeptAndBounded(t *testing.T) {
 	kits := &seen{}
 	definition := &agent.Definition{Name: "demo", Model: priced("large")}
 	store.data = definition.Canonical()
-	kept := newDefinitions(store, kits)
+	kept := newDefinitions(store, kits, nil)
 	for range 3 {
 		made, err := kept.get(t.Context(), definition.Hash(), []byte(`{"model":"small"}`))
 		require.NoError(t, err)

@@ -60,7 +60,7 @@ func (h *holder) moveOn(l *link, committed journal.Committed) {
 // asStored is the state if it is what reading its checkpoint would give: what came from a model or a person as JSON is stored in
 // another form.
 func asStored(state *RunState) *RunState {
-	if state.Response != nil || state.Output != nil {
+	if state.Response != nil || state.Output != nil || state.Remote != nil {
 		return nil
 	}
 	if state.Batch != nil {

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -35,6 +36,9 @@ type RunState struct {
 	// Prompt is kept when limits bound what a request may cost.
 	Prompt *Prompt `json:"prompt,omitempty"`
 
+	// Remote is set while a remote agent is at work, or waits for an answer.
+	Remote *RemoteRun `json:"remote,omitempty"`
+
 	// Response is the model's last answer until the loop has made something of it.
 	Response *Response `json:"response,omitempty"`
 	// Batch is set while the run is inside a tool boundary.
@@ -50,6 +54,8 @@ type Response struct {
 	Text         string               `json:"text,omitempty"`
 	ToolCalls    []execution.ToolCall `json:"toolCalls,omitempty"`
 	FinishReason string               `json:"finishReason,omitempty"`
+	// Output is what a remote agent's answer is besides its text.
+	Output json.RawMessage `json:"output,omitempty"`
 }
 
 // NewRunState is the state of a run that has not begun: status starting, nothing spent, the definition's limits.
@@ -82,6 +88,7 @@ func limitsOf(definition *agent.Definition) execution.Limits {
 func (s RunState) Clone() RunState {
 	s.ToolRetriesUsed = maps.Clone(s.ToolRetriesUsed)
 	s.Batch = s.Batch.clone()
+	s.Remote = s.Remote.clone()
 	s.Metadata = s.Metadata.clone()
 	s.Repeats = slices.Clone(s.Repeats)
 	if s.Prompt != nil {

@@ -39,6 +39,7 @@ type storedState struct {
 	Repeats               []Repeat          `json:"rp,omitempty"`
 	Prompt                *Prompt           `json:"pm,omitempty"`
 
+	Remote   *RemoteRun         `json:"rm,omitempty"`
 	Response *storedResponse    `json:"r,omitempty"`
 	Batch    *Batch             `json:"b,omitempty"`
 	Output   *execution.Outcome `json:"o,omitempty"`
@@ -51,6 +52,7 @@ type storedResponse struct {
 	Text         string               `json:"t,omitempty"`
 	ToolCalls    []execution.ToolCall `json:"c,omitempty"`
 	FinishReason string               `json:"f,omitempty"`
+	Output       json.RawMessage      `json:"o,omitempty"`
 }
 
 // storedUsage are the counts of a usage in the order of usageCounts, without the zeros at their end.
@@ -122,7 +124,7 @@ func storeState(s RunState) storedState {
 		StateTurn: s.Turn, Usage: storeUsage(s.Usage), Instructions: s.Instructions, MessageCount: s.MessageCount,
 		InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
 		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
-		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt,
+		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt, Remote: s.Remote,
 		Response: (*storedResponse)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != StatusRunning {
@@ -139,7 +141,7 @@ func (s *storedState) state() RunState {
 		Status: StatusRunning, Turn: s.StateTurn, Usage: s.Usage.usage(), Instructions: s.Instructions,
 		MessageCount: s.MessageCount, InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
 		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
-		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt,
+		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt, Remote: s.Remote,
 		Response: (*Response)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != nil {
