@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -136,9 +137,13 @@ type wireCard struct {
 // face is one way to reach an agent.
 type face struct{ address, transport, version string }
 
-// faces are the ways to reach the agent, the ones it prefers first.
+// faces are the ways to reach the agent, the ones it prefers first. A card of the form of 0.3 alone is one of 0.3, whatever
+// version it claims: cards of 1.0 have another form.
 func (w *wireCard) faces() []face {
 	var all []face
+	if len(w.SupportedInterfaces) == 0 && !legacy(w.ProtocolVersion) {
+		w.ProtocolVersion = spoken
+	}
 	if w.URL != "" {
 		all = append(all, face{w.URL, w.PreferredTransport, w.ProtocolVersion})
 	}
@@ -151,11 +156,15 @@ func (w *wireCard) faces() []face {
 	return all
 }
 
-// speaks reports whether the face is one that this package can talk to. Nothing stands for JSON-RPC, and for a version
-// before cards had one.
+// speaks reports whether the face is one that this package can talk to. No transport stands for JSON-RPC.
 func (f face) speaks() bool {
 	transport := f.transport == "" || f.transport == string(a2a.TransportProtocolJSONRPC)
-	return transport && (f.version == "" || strings.HasPrefix(f.version, "0.3") || strings.HasPrefix(f.version, "0.2"))
+	return transport && legacy(f.version)
+}
+
+// legacy reports whether the version of a card is one that is spoken here. Nothing stands for one before cards had any.
+func legacy(version string) bool {
+	return version == "" || strings.HasPrefix(version, "0.3") || strings.HasPrefix(version, "0.2")
 }
 
 // open chooses the way that the card prefers among those that are spoken here.
@@ -173,6 +182,9 @@ func (c *cards) open(data []byte) (*peer, error) {
 		if err != nil || address.Host == "" || address.User != nil {
 			return nil, permanent(CodeMalformed, "the agent card names an address that is none")
 		}
+		if here(address, c.settings.base) {
+			address.Host = c.settings.base.Host
+		}
 		if !sameHost(address, c.settings.base) {
 			return nil, permanent(CodeRefused, fmt.Sprintf("the agent card leads to another host, %s://%s: name that one in endpoint.url",
 				address.Scheme, address.Host))
@@ -182,12 +194,24 @@ func (c *cards) open(data []byte) (*peer, error) {
 			version = spoken
 		}
 		return &peer{
-			transport: a2aclient.NewJSONRPCTransport(f.address, c.client), name: card.Name, version: version,
+			transport: a2aclient.NewJSONRPCTransport(address.String(), c.client), name: card.Name, version: version,
 			streams: card.Capabilities.Streaming,
 		}, nil
 	}
 	return nil, permanent(CodeVersion, "the agent speaks "+spokenWords(faces)+"; Pawl speaks A2A "+spoken+" by JSONRPC")
 }
+
+// here reports whether an address of a card is another name of the host that the card came from: no host in particular, or
+// the loopback when that is where Pawl has asked.
+func here(address, base *url.URL) bool {
+	if address.Port() != base.Port() {
+		return false
+	}
+	ip := net.ParseIP(address.Hostname())
+	return ip.IsUnspecified() || loopback(address.Hostname()) && loopback(base.Hostname())
+}
+
+func loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 func spokenWords(faces []face) string {
 	words := make([]string, 0, len(faces))

@@ -56,6 +56,8 @@ func TestCardsThatCannotBeUsed(t *testing.T) {
 		"REST alone":   {`{"url":"HOST/v1","preferredTransport":"HTTP+JSON","protocolVersion":"0.3.0"}`, a2a.CodeVersion, "the agent speaks HTTP+JSON 0.3.0; Pawl speaks"},
 		"1.0 alone":    {`{"supportedInterfaces":[{"url":"HOST/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`, a2a.CodeVersion, "the agent speaks JSONRPC 1.0; Pawl speaks"},
 		"another host": {`{"url":"http://other.example/rpc","protocolVersion":"0.3.0"}`, a2a.CodeRefused, "the agent card leads to another host, http://other.example: name that one in endpoint.url"},
+		"another port": {`{"url":"http://127.0.0.1:1/rpc","protocolVersion":"0.3.0"}`, a2a.CodeRefused, "the agent card leads to another host, http://127.0.0.1:1"},
+		"no port":      {`{"url":"http://0.0.0.0/rpc","protocolVersion":"0.3.0"}`, a2a.CodeRefused, "the agent card leads to another host, http://0.0.0.0"},
 		"no URL":       {`{"url":"rpc","protocolVersion":"0.3.0"}`, a2a.CodeMalformed, "the agent card names an address that is none"},
 		"a user":       {`{"url":"http://u:p@HOSTNAME/rpc","protocolVersion":"0.3.0"}`, a2a.CodeMalformed, "the agent card names an address that is none"},
 	} {
@@ -78,11 +80,16 @@ func TestTheCardsPreferenceAmongWhatIsSpoken(t *testing.T) {
 		"another one":  `{"url":"HOST/grpc","preferredTransport":"GRPC","protocolVersion":"0.3.0","additionalInterfaces":[{"url":"HOST/rest","transport":"HTTP+JSON"},{"url":"HOST/rpc","transport":"JSONRPC"}]}`,
 		"0.3 in a 1.0": `{"supportedInterfaces":[{"url":"HOST/v1","protocolBinding":"JSONRPC","protocolVersion":"1.0"},{"url":"HOST/rpc","protocolBinding":"JSONRPC","protocolVersion":"0.3"}]}`,
 		"0.2":          `{"url":"HOST/rpc","protocolVersion":"0.2.6"}`,
+		"claims 1.0":   `{"url":"HOST/rpc","protocolVersion":"1.0"}`,
+		"no host":      `{"url":"http://0.0.0.0:PORT/rpc","protocolVersion":"0.3.0"}`,
+		"loopback":     `{"url":"http://localhost:PORT/rpc","protocolVersion":"0.3.0"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, peer := remote(t, a2atest.Completing("hi"))
-			peer.Intercept(saying(a2atest.Card, "application/json", strings.ReplaceAll(card, "HOST", peer.URL)))
+			port := peer.URL[strings.LastIndex(peer.URL, ":")+1:]
+			card := strings.NewReplacer("HOST", peer.URL, "PORT", port).Replace(card)
+			peer.Intercept(saying(a2atest.Card, "application/json", card))
 			require.Equal(t, "hi", *r.finish(r.must("hello")).Output.Text)
 		})
 	}

@@ -1,9 +1,11 @@
 package a2a
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/backend"
@@ -110,3 +112,23 @@ func (r *remote) String() string { return "a2a agent" }
 
 // GoString hides them from %#v.
 func (r *remote) GoString() string { return r.String() }
+
+// Card is what an agent says of itself.
+type Card struct {
+	Name     string
+	Protocol string // the version of the protocol that is spoken with it
+	Streams  bool
+}
+
+// Describe asks an endpoint for its agent card, which costs nothing. Errors are those of a backend.
+func (f *Factory) Describe(ctx context.Context, endpoint backend.Endpoint) (Card, error) {
+	s, err := newSettings(endpoint)
+	if err != nil {
+		return Card{}, err
+	}
+	agent, err := newCards(f.cfg, s).peer(ctx)
+	if err != nil {
+		return Card{}, asError(s.failure(err))
+	}
+	return Card{Name: strings.TrimPrefix(s.quote(agent.name), ": "), Protocol: agent.version, Streams: agent.streams}, nil
+}
