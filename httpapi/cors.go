@@ -24,7 +24,7 @@ const (
 // request was only the question (a preflight), which carries no credential.
 func (s *Server) shared(c echo.Context) (asked bool) {
 	r, h := c.Request(), c.Response().Header()
-	if len(s.cfg.Origins) == 0 || !under(r.URL.Path, "/v1") {
+	if len(s.cfg.Origins) == 0 || !under(r.URL.Path, "/v1") && !under(r.URL.Path, pathAgents) && r.URL.Path != pathAgentCard {
 		return false
 	}
 	h.Add("Vary", "Origin")

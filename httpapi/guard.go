@@ -63,7 +63,7 @@ func public(path string) bool {
 // enter names the caller.
 func (s *Server) enter(c echo.Context) (*auth.Visit, error) {
 	r := c.Request()
-	if public(r.URL.Path) || s.dashboard(c) && s.cfg.Dashboard.Public(r.URL.Path) {
+	if public(r.URL.Path) || s.shown(r.URL.Path) || s.dashboard(c) && s.cfg.Dashboard.Public(r.URL.Path) {
 		return &auth.Visit{}, s.cfg.Access.Admit(r)
 	}
 	if r.Method == http.MethodGet && c.Path() == pathEvents && r.URL.Query().Has(paramToken) {

@@ -38,7 +38,7 @@ type Config struct {
 	// Authenticate names the caller of a request, where there is no Access; its errors are *execution.APIError. nil:
 	// everybody is the local operator, and only loopback names and pages of the same origin or of Origins are served.
 	Authenticate func(*http.Request) (execution.Authority, error)
-	// Origins are those whose pages may read what is under /v1, exactly as browsers name them, like https://app.example.com;
+	// Origins are those whose pages may read what is under /v1 and of the Face, exactly as browsers name them, like https://app.example.com;
 	// * stands for all. Cookies are not taken from them.
 	Origins []string
 	// Recheck is how often the credential of a caller with an open stream or wait is looked at again. Default 3s.
@@ -47,6 +47,8 @@ type Config struct {
 	Monitoring http.Handler
 	// Dashboard is served at /dashboard and below, with the path unchanged. nil: not served.
 	Dashboard Dashboard
+	// Face is what the agents of others see. nil: nothing.
+	Face Face
 	// Metrics is served at /metrics, to callers who may look at what is nobody's alone. nil: not served.
 	Metrics http.Handler
 	// Tracer makes the spans of requests. nil: none are made; what a request belongs to is known all the same.
@@ -161,6 +163,7 @@ func (s *Server) routes() {
 	e.HEAD(pathLive, s.live)
 	e.GET(pathReady, s.ready)
 	e.HEAD(pathReady, s.ready)
+	s.faceRoutes()
 	if s.cfg.Metrics != nil {
 		e.GET(pathMetrics, s.metrics)
 	}

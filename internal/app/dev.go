@@ -84,7 +84,7 @@ func runThree(ctx context.Context, cfg config.Dev, deps Deps, store *devRedis) e
 	reaper := config.Reaper{Store: base, Log: cfg.Log, Journal: cfg.Journal, Reap: cfg.Reap}
 	worker := config.Worker{Store: base, Log: cfg.Log, Journal: cfg.Journal, Work: cfg.Work}
 	api := config.API{
-		Store: base, Log: cfg.Log, Journal: cfg.Journal, HTTP: cfg.HTTP, Auth: cfg.Auth,
+		Store: base, Log: cfg.Log, Journal: cfg.Journal, HTTP: cfg.HTTP, Auth: cfg.Auth, Face: cfg.Face,
 		Agents: config.Agents{AgentsFile: cfg.AgentsFile},
 	}
 	return inOrder(

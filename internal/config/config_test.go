@@ -131,7 +131,7 @@ func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) {
 func TestNearest_IsWhatWasMeant(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"PAWL_API_URL":      "PAWL_URL",
+		"PAWL_API_URL":      "PAWL_A2A_URL or PAWL_URL",
 		"PAWL_APIKEY":       "PAWL_API_KEY",
 		"PAWL_REDIS":        "PAWL_REDIS_URL",
 		"PAWL_REDIS_URI":    "PAWL_REDIS_URL",

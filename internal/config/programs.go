@@ -9,6 +9,7 @@ type API struct {
 	Journal
 	HTTP
 	Auth
+	Face
 	Admin
 	Agents
 }
@@ -38,6 +39,7 @@ type Dev struct {
 	Journal
 	HTTP
 	Auth
+	Face
 	DevAgents
 	Work
 	Reap

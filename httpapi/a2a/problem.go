@@ -1,0 +1,162 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	sdk "github.com/a2aproject/a2a-go/a2a"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// The codes of errors over JSON-RPC, those of the protocol and its transport.
+const (
+	codeParse              = -32700
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeInternal           = -32603
+	codeServer             = -32000
+	codeTaskNotFound       = -32001
+	codeNotCancelable      = -32002
+	codeNoPush             = -32003
+	codeUnsupported        = -32004
+	codeContentType        = -32005
+	codeNoExtendedCard     = -32007
+	codeVersionUnsupported = -32009 // of protocol 1.0: its clients know it
+)
+
+// errVersion is the error of a request in another version of the protocol.
+var errVersion = errors.New("protocol version is not supported")
+
+// codes are the errors of the protocol and their codes.
+func codes() []struct {
+	err  error
+	code int
+} {
+	return []struct {
+		err  error
+		code int
+	}{
+		{sdk.ErrParseError, codeParse},
+		{sdk.ErrInvalidRequest, codeInvalidRequest},
+		{sdk.ErrMethodNotFound, codeMethodNotFound},
+		{sdk.ErrInvalidParams, codeInvalidParams},
+		{sdk.ErrServerError, codeServer},
+		{sdk.ErrTaskNotFound, codeTaskNotFound},
+		{sdk.ErrTaskNotCancelable, codeNotCancelable},
+		{sdk.ErrPushNotificationNotSupported, codeNoPush},
+		{sdk.ErrUnsupportedOperation, codeUnsupported},
+		{sdk.ErrUnsupportedContentType, codeContentType},
+		{sdk.ErrAuthenticatedExtendedCardNotConfigured, codeNoExtendedCard},
+		{errVersion, codeVersionUnsupported},
+	}
+}
+
+// rpcError is an error as JSON-RPC has it. Data.error repeats the text for clients that show nothing else.
+type rpcError struct {
+	Code    int            `json:"code"`
+	Message string         `json:"message"`
+	Data    map[string]any `json:"data,omitempty"`
+}
+
+// answerOf is an error as it is sent, and its HTTP status: 200 unless proxies and clients are to know it too.
+func answerOf(err error) (answer rpcError, status int) {
+	answer, status = rpcError{Code: codeInternal, Message: "the server failed"}, http.StatusInternalServerError
+	for _, known := range codes() {
+		if errors.Is(err, known.err) {
+			answer, status = rpcError{Code: known.code, Message: err.Error()}, http.StatusOK
+			break
+		}
+	}
+	answer.Data = map[string]any{"error": answer.Message}
+	var api *execution.APIError
+	if errors.As(err, &api) && answer.Code != codeInternal {
+		answer.Data["code"] = api.Code
+		if api.Field != "" {
+			answer.Data["field"] = fieldOf(api.Field)
+		}
+		if answer.Code == codeServer {
+			status = api.Status
+		}
+	}
+	return answer, status
+}
+
+// wait tells when to try again.
+func wait(h http.Header, err error) {
+	var api *execution.APIError
+	if errors.As(err, &api) && api.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(api.RetryAfter.Seconds()))))
+	}
+}
+
+// problem is a link's error as the protocol has it. It wraps both.
+func problem(err error) error {
+	var api *execution.APIError
+	switch {
+	case errors.As(err, &api):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: the request was cut off", sdk.ErrServerError)
+	default:
+		return err // it is logged and not sent
+	}
+	class := sdk.ErrServerError
+	switch api.Code {
+	case execution.NotFound:
+		return fmt.Errorf("%w%w", sdk.ErrTaskNotFound, hidden{api})
+	case execution.InvalidRequest, execution.UnknownField, execution.UnknownAgent, execution.IdempotencyKeyReused,
+		execution.TooLarge, execution.UnsupportedMediaType:
+		class = sdk.ErrInvalidParams
+	case execution.Conflict, execution.ConversationBusy, execution.InteractionClosed, execution.ExecutionEnded, execution.Gone:
+		class = sdk.ErrUnsupportedOperation
+	case execution.Internal:
+		return api
+	}
+	text := api.Detail
+	if api.Field != "" {
+		text = fieldOf(api.Field) + ": " + text
+	}
+	return fmt.Errorf("%w: %s%w", class, text, hidden{api})
+}
+
+// hidden is an error that is wrapped and adds nothing to the text.
+type hidden struct{ inner error }
+
+func (hidden) Error() string   { return "" }
+func (h hidden) Unwrap() error { return h.inner }
+
+// fieldOf is the name that the protocol has for a field of a submission or an input.
+func fieldOf(field string) string {
+	switch {
+	case field == "id":
+		return "task id"
+	case field == "conversationId":
+		return "message.contextId"
+	case field == "Idempotency-Key", field == "operationId":
+		return "message.messageId"
+	case field == "after":
+		return headerLast
+	case field == "input.text", strings.HasPrefix(field, "input.parts"), field == "input":
+		return "message.parts"
+	case strings.HasPrefix(field, "input."):
+		return "message.parts: " + strings.TrimPrefix(field, "input.")
+	default:
+		return field
+	}
+}
+
+// bad is an error that names a parameter.
+func bad(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", sdk.ErrInvalidParams, field, fmt.Sprintf(format, args...))
+}
+
+// cannot is an error about the state that a task is in.
+func cannot(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", sdk.ErrUnsupportedOperation, fmt.Sprintf(format, args...))
+}

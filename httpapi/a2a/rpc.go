@@ -1,0 +1,215 @@
+package a2a
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+
+	sdk "github.com/a2aproject/a2a-go/a2a"
+
+	"github.com/pawl-run/pawl/agent"
+)
+
+// headerVersion is the version of the protocol in which a client speaks; those of 0.3 may say nothing.
+const headerVersion = "A2A-Version"
+
+// rpcRequest is a request over JSON-RPC. ID is a number, a text or null, and is sent back as it is.
+type rpcRequest struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+// rpcResponse is an answer: a result, which may be null, or an error.
+type rpcResponse struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result"`
+}
+
+type rpcFailure struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Error   rpcError        `json:"error"`
+}
+
+const rpcVersion = "2.0"
+
+// The methods of protocol 0.3.
+const (
+	methodSend          = "message/send"
+	methodStream        = "message/stream"
+	methodGet           = "tasks/get"
+	methodCancel        = "tasks/cancel"
+	methodResubscribe   = "tasks/resubscribe"
+	methodPushSet       = "tasks/pushNotificationConfig/set"
+	methodPushGet       = "tasks/pushNotificationConfig/get"
+	methodPushList      = "tasks/pushNotificationConfig/list"
+	methodPushDelete    = "tasks/pushNotificationConfig/delete"
+	methodExtendedCard  = "agent/getAuthenticatedExtendedCard"
+	maxMethod           = 64
+	maxRequestIDBytes   = 256
+	contentJSON         = "application/json"
+	contentStream       = "text/event-stream"
+	acceptsNoOtherLines = "send one request; this version takes no batches"
+)
+
+// rpc answers a request to the endpoint of an agent.
+func (f *Face) rpc(w http.ResponseWriter, r *http.Request, definition *agent.Definition) {
+	request, err := readRequest(r)
+	if err != nil {
+		f.fail(w, r, request.ID, err)
+		return
+	}
+	h := &handler{face: f, agent: definition}
+	ctx, cancel := context.WithCancel(withLast(r.Context(), r.Header.Get(headerLast)))
+	defer cancel()
+	var result any
+	events, is, err := h.streaming(ctx, request)
+	if err == nil && !is {
+		result, err = h.call(ctx, request)
+	}
+	switch {
+	case err != nil:
+		f.fail(w, r, request.ID, err)
+	case is:
+		f.stream(ctx, cancel, w, request.ID, events)
+	default:
+		f.write(w, http.StatusOK, rpcResponse{Version: rpcVersion, ID: request.ID, Result: result})
+	}
+}
+
+// readRequest reads one request. Its ID is set as far as it could be read.
+func readRequest(r *http.Request) (rpcRequest, error) {
+	request := rpcRequest{ID: json.RawMessage("null")}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return request, fmt.Errorf("%w: the body could not be read", sdk.ErrParseError)
+	}
+	body = bytes.TrimSpace(body)
+	var read rpcRequest
+	switch {
+	case !json.Valid(body):
+		return request, fmt.Errorf("%w: the body is not JSON", sdk.ErrParseError)
+	case body[0] != '{':
+		return request, fmt.Errorf("%w: %s", sdk.ErrInvalidRequest, acceptsNoOtherLines)
+	}
+	if err := json.Unmarshal(body, &read); err != nil {
+		return request, fmt.Errorf("%w: want the fields jsonrpc, id, method and params", sdk.ErrInvalidRequest)
+	}
+	if !validRequestID(read.ID) {
+		return request, fmt.Errorf("%w: id must be a number or a text of at most %d bytes", sdk.ErrInvalidRequest, maxRequestIDBytes)
+	}
+	request = read
+	version := r.Header.Get(headerVersion)
+	switch {
+	case request.Version != rpcVersion:
+		return request, fmt.Errorf("%w: jsonrpc must be %q", sdk.ErrInvalidRequest, rpcVersion)
+	case version != "" && version != "0.3" && !strings.HasPrefix(version, "0.3."):
+		return request, fmt.Errorf("%w: %.16s; this endpoint speaks 0.3", errVersion, version)
+	default:
+		return request, nil
+	}
+}
+
+// validRequestID reports whether an id can be sent back: a notification, which has none, has no answer either.
+func validRequestID(id json.RawMessage) bool {
+	if len(id) == 0 || len(id) > maxRequestIDBytes {
+		return false
+	}
+	c := id[0]
+	return c == '"' || c == '-' || '0' <= c && c <= '9'
+}
+
+// streaming is the stream that a request asks for, if it asks for one.
+func (h *handler) streaming(ctx context.Context, request rpcRequest) (iter.Seq2[sdk.Event, error], bool, error) {
+	switch request.Method {
+	case methodStream:
+		params, err := paramsOf[sdk.MessageSendParams](request)
+		if err != nil {
+			return nil, false, err
+		}
+		return h.OnSendMessageStream(ctx, params), true, nil
+	case methodResubscribe:
+		params, err := paramsOf[sdk.TaskIDParams](request)
+		if err != nil {
+			return nil, false, err
+		}
+		return h.OnResubscribeToTask(ctx, params), true, nil
+	default:
+		return nil, false, nil
+	}
+}
+
+// call carries out a request that is answered once.
+func (h *handler) call(ctx context.Context, request rpcRequest) (any, error) {
+	switch request.Method {
+	case methodSend:
+		return callWith(ctx, request, h.OnSendMessage)
+	case methodGet:
+		return callWith(ctx, request, h.OnGetTask)
+	case methodCancel:
+		return callWith(ctx, request, h.OnCancelTask)
+	case methodPushSet:
+		return callWith(ctx, request, h.OnSetTaskPushConfig)
+	case methodPushGet:
+		return callWith(ctx, request, h.OnGetTaskPushConfig)
+	case methodPushList:
+		return callWith(ctx, request, h.OnListTaskPushConfig)
+	case methodPushDelete:
+		return callWith(ctx, request, func(ctx context.Context, params *sdk.DeleteTaskPushConfigParams) (any, error) {
+			return nil, h.OnDeleteTaskPushConfig(ctx, params)
+		})
+	case methodExtendedCard:
+		return h.OnGetExtendedAgentCard(ctx)
+	default:
+		return nil, fmt.Errorf("%w: %.*q; this endpoint speaks A2A 0.3 over JSON-RPC", sdk.ErrMethodNotFound, maxMethod, request.Method)
+	}
+}
+
+func callWith[P, R any](ctx context.Context, request rpcRequest, f func(context.Context, *P) (R, error)) (any, error) {
+	params, err := paramsOf[P](request)
+	if err != nil {
+		return nil, err
+	}
+	return f(ctx, params)
+}
+
+// paramsOf decodes parameters. Fields that this version of the protocol does not have are passed over, as it asks for.
+func paramsOf[P any](request rpcRequest) (*P, error) {
+	var params P
+	if trimmed := bytes.TrimSpace(request.Params); len(trimmed) == 0 || trimmed[0] != '{' {
+		return nil, fmt.Errorf("%w: params must be an object", sdk.ErrInvalidParams)
+	}
+	if err := json.Unmarshal(request.Params, &params); err != nil {
+		return nil, fmt.Errorf("%w: params: %w", sdk.ErrInvalidParams, err)
+	}
+	return &params, nil
+}
+
+// fail answers an error. What went wrong inside is logged and not sent.
+func (f *Face) fail(w http.ResponseWriter, r *http.Request, id json.RawMessage, err error) {
+	answer, status := answerOf(err)
+	if answer.Code == codeInternal {
+		f.cfg.Logger.ErrorContext(r.Context(), "a2a request failed", "path", r.URL.Path, "error", err)
+	}
+	wait(w.Header(), err)
+	f.write(w, status, rpcFailure{Version: rpcVersion, ID: id, Error: answer})
+}
+
+func (f *Face) write(w http.ResponseWriter, status int, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		status, data = http.StatusInternalServerError,
+			[]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"the server failed"}}`)
+	}
+	w.Header().Set("Content-Type", contentJSON)
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // a client that has gone needs no answer
+}

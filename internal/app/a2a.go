@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/pawl-run/pawl/httpapi"
+	"github.com/pawl-run/pawl/httpapi/a2a"
+	"github.com/pawl-run/pawl/internal/config"
+	"github.com/pawl-run/pawl/internal/version"
+	"github.com/pawl-run/pawl/link"
+)
+
+// newFace is what the agents of others see, and what must run for that. It is nil when they see nothing.
+func newFace(
+	b *base, service *link.Service, catalog link.Catalog, cfg config.API, deps Deps,
+) (face httpapi.Face, run func(context.Context) error, err error) {
+	if !cfg.Published {
+		return nil, func(ctx context.Context) error { <-ctx.Done(); return nil }, nil
+	}
+	addr := cfg.Addr
+	if deps.Listener != nil {
+		addr = deps.Listener.Addr().String()
+	}
+	local := loopbackAddress(addr)
+	address := cfg.FaceURL
+	if address == "" {
+		if address = "http://" + addr; !local {
+			return nil, nil, errors.New("PAWL_A2A_URL is required: PAWL_HTTP_ADDR is no loopback address, and others must know how to reach it")
+		}
+	}
+	if cfg.FaceAgent != "" {
+		if d, known := catalog.Agent(cfg.FaceAgent); !known || d.Publish == nil {
+			return nil, nil, fmt.Errorf("PAWL_A2A_AGENT: no agent %q is published", cfg.FaceAgent)
+		}
+	}
+	made, err := a2a.New(a2a.Config{
+		Link: service, Catalog: catalog, URL: address, Agent: cfg.FaceAgent, Secured: cfg.Auth.Auth == config.AuthKeys,
+		Pushes: b.store, PushAllow: cfg.PushAllow, PushLocal: local, Version: version.Read().Version, Logger: deps.Logger,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return made, made.Run, nil
+}
+
+// loopbackAddress reports whether only this machine reaches an address.
+func loopbackAddress(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
