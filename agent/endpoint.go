@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // The backends of this version.
 const (
@@ -51,3 +54,15 @@ const (
 
 // Remote reports whether the agent is carried out elsewhere, by what its Endpoint names.
 func (d *Definition) Remote() bool { return d.Endpoint != nil }
+
+// Description is the endpoint in words, without secrets.
+func (e *Endpoint) Description() string {
+	parts := []string{"at " + e.URL}
+	if e.Target != "" {
+		parts = append(parts, "target "+e.Target)
+	}
+	if e.Auth != nil {
+		parts = append(parts, "with "+string(e.Auth.Type)+" "+e.Auth.Token)
+	}
+	return strings.Join(parts, ", ")
+}

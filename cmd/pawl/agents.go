@@ -15,8 +15,8 @@ import (
 const checkHelp = `Read an agent file as the programs do: every mistake is told as file:line: key: message, else what the file holds.
 Without FILE it is the one that PAWL_AGENTS names.
 
---probe also asks MCP servers for their tools (it starts those that a command starts) and the endpoints of models whether
-they are there. It calls no tool and no model.
+--probe also asks MCP servers for their tools (it starts those that a command starts), the endpoints of models whether they
+are there, and remote agents for their cards. It calls no tool, no model and no agent.
 
 Exit codes: 0 all is well, 1 the file has mistakes or a probe failed, 2 wrong usage, 5 the file cannot be read.`
 
@@ -61,7 +61,7 @@ func newAgentsCheck(s streams) *cobra.Command {
 			return tellReport(s, report, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&check.Probe, "probe", false, "ask MCP servers and the endpoints of models")
+	cmd.Flags().BoolVar(&check.Probe, "probe", false, "ask MCP servers, the endpoints of models and remote agents")
 	cmd.Flags().DurationVar(&check.Timeout, "timeout", 10*time.Second, "how long each probe may take")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -108,6 +108,9 @@ func reportText(report app.AgentsReport) string {
 	fmt.Fprintf(&text, "%s: %s, no mistakes\n", report.File, counted(len(report.Agents), "agent"))
 	for _, a := range report.Agents {
 		fmt.Fprintf(&text, "\n%s\n", a.Name)
+		if a.Endpoint != nil {
+			fmt.Fprintf(&text, "  %-6s %s%s\n", a.Backend, a.Endpoint.About, probeText(a.Endpoint.Probe))
+		}
 		for i, model := range a.Models {
 			word := "model"
 			if i > 0 {

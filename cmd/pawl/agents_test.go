@@ -72,7 +72,7 @@ func TestAgentsCheck_TellsEveryMistake(t *testing.T) {
 	require.Equal(t, result{
 		code: exitFailed,
 		err: path + ":3: agents.demo.model.turns: the scripted model needs at least one turn\n" +
-			path + ":4: agents.demo.color: unknown key; known are backend, instructions, limits, model, outputRetries, outputSchema, queue, results, retention, tools\n",
+			path + ":4: agents.demo.color: unknown key; known are backend, instructions, limits, model, outputRetries, outputSchema, publish, queue, results, retention, tools\n",
 	}, got)
 
 	got = typeCommand(t, newFake(execution.View{}), false, nil, "agents", "check", "--json", path)

@@ -43,8 +43,16 @@ type CheckedAgent struct {
 	Name    string         `json:"name"`
 	Backend string         `json:"backend"`
 	Hash    string         `json:"hash"`
-	Models  []CheckedModel `json:"models"` // the first one, then its fallbacks
+	Models  []CheckedModel `json:"models"` // the first one, then its fallbacks; none of a remote agent
 	Tools   []CheckedTool  `json:"tools,omitempty"`
+	// Endpoint is where a remote agent is.
+	Endpoint *CheckedEndpoint `json:"endpoint,omitempty"`
+}
+
+// CheckedEndpoint is where a remote agent is, as the file says it.
+type CheckedEndpoint struct {
+	About string  `json:"about"` // in words
+	Probe *Probed `json:"probe,omitempty"`
 }
 
 // CheckedModel is a model of an agent.
@@ -130,7 +138,11 @@ func CheckAgents(ctx context.Context, check AgentsCheck) (AgentsReport, error) {
 }
 
 func checkedAgent(d *agent.Definition) CheckedAgent {
-	checked := CheckedAgent{Name: d.Name, Backend: d.Backend, Hash: d.Hash()}
+	checked := CheckedAgent{Name: d.Name, Backend: d.Backend, Hash: d.Hash(), Models: []CheckedModel{}}
+	if d.Remote() {
+		checked.Endpoint = &CheckedEndpoint{About: d.Endpoint.Description()}
+		return checked
+	}
 	for _, model := range append([]agent.Model{d.Model}, d.Model.Fallback...) {
 		checked.Models = append(checked.Models, CheckedModel{Provider: model.Provider, Name: model.Name, About: model.Description()})
 	}

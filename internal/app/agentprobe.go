@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend/a2a"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/backend/local/mcptool"
 	"github.com/pawl-run/pawl/internal/version"
 )
 
-// probeAgents asks every MCP server and every model's endpoint, all at once, each in its own time.
+// probeAgents asks every MCP server, every model's endpoint and every remote agent, all at once, each in its own time.
 func probeAgents(ctx context.Context, timeout time.Duration, definitions []*agent.Definition, report *AgentsReport) error {
 	servers, err := mcptool.NewServers(mcptool.Config{
 		StartTimeout: timeout, ListTimeout: timeout, Version: version.Read().Version, Logger: slog.New(slog.DiscardHandler),
@@ -31,6 +32,10 @@ func probeAgents(ctx context.Context, timeout time.Duration, definitions []*agen
 	var asked sync.WaitGroup
 	for i, d := range definitions {
 		checked := &report.Agents[i]
+		if d.Remote() {
+			asked.Go(func() { checked.Endpoint.Probe = probeRemote(ctx, timeout, d) })
+			continue
+		}
 		for j, model := range append([]agent.Model{d.Model}, d.Model.Fallback...) {
 			asked.Go(func() { checked.Models[j].Probe = probeModel(ctx, timeout, &model) })
 		}
@@ -42,6 +47,8 @@ func probeAgents(ctx context.Context, timeout time.Duration, definitions []*agen
 	}
 	asked.Wait()
 	for i := range report.Agents {
+		endpoint := report.Agents[i].Endpoint
+		report.OK = report.OK && (endpoint == nil || endpoint.Probe == nil || endpoint.Probe.OK)
 		for _, model := range report.Agents[i].Models {
 			report.OK = report.OK && (model.Probe == nil || model.Probe.OK)
 		}
@@ -87,6 +94,31 @@ func probeServer(ctx context.Context, timeout time.Duration, servers *mcptool.Se
 			return "it gives 1 tool", nil
 		}
 		return fmt.Sprintf("it gives %d tools", len(tools)), nil
+	})
+}
+
+// probeRemote asks a remote agent for its card.
+func probeRemote(ctx context.Context, timeout time.Duration, d *agent.Definition) *Probed {
+	return probed(func() (string, error) {
+		endpoint, err := a2a.EndpointOf(d, os.LookupEnv)
+		if err != nil {
+			return "", err
+		}
+		factory, err := a2a.NewFactory(a2a.Config{})
+		if err != nil {
+			return "", err
+		}
+		defer factory.Close()
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		card, err := factory.Describe(ctx, endpoint)
+		if failed := new(local.Error); errors.As(err, &failed) {
+			return "", errors.New(failed.Message)
+		}
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%q speaks A2A %s", card.Name, card.Protocol), nil
 	})
 }
 
