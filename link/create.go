@@ -108,6 +108,9 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 		return execution.Created{}, execution.NewAPIError(execution.UnknownAgent,
 			"there is no agent of that name; known are: %s", strings.Join(s.cfg.Catalog.Names(), ", ")).In("agent")
 	}
+	if err := s.supports(declared, sub.request.Overrides); err != nil {
+		return execution.Created{}, err
+	}
 	definition, overrides, err := effective(declared, sub.request)
 	if err != nil {
 		return execution.Created{}, err

@@ -63,6 +63,9 @@ type Config struct {
 	// it adds, and how much it takes of the other one's history, whose checkpoints 0 and at the fork it gets. says: the
 	// request's input is the fork's own. Required; the step machine knows how.
 	Forking func(definition *agent.Definition, request execution.CreateRequest, first, at []byte, says bool) (journal.NewExecution, error)
+	// Validate says why the backend of an agent does not take the overrides of a submission. nil: nobody says more than which
+	// field it does not take.
+	Validate func(*agent.Definition, execution.Overrides) error
 	// Trace puts the trace of ctx into checkpoint 0. nil: executions belong to no trace.
 	Trace func(ctx context.Context, checkpoint []byte) ([]byte, error)
 	// Queues looks at where tasks stand. nil: nothing is known of that.

@@ -49,7 +49,7 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		return err
 	}
 	defer tracing.Close(ctx, deps.Logger)
-	server, tell, err := newServer(b, catalog, access.gate, metrics, tracing.Tracer(), cfg, deps)
+	server, err := newServer(b, catalog, access.gate, metrics, tracing.Tracer(), cfg, deps)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,6 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		},
 		func(ctx context.Context) error { return catalog.watch(ctx, deps.Again) },
 		access.run,
-		tell,
 		func(ctx context.Context) error { return side.run(ctx, cfg.AdminAddr, deps.Logger) },
 	)
 }
@@ -75,17 +74,13 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 func newServer(
 	b *base, catalog link.Catalog, gate *auth.Gate,
 	metrics *telemetry.Metrics, tracer trace.Tracer, cfg config.API, deps Deps,
-) (server *httpapi.Server, tell func(context.Context) error, err error) {
+) (*httpapi.Server, error) {
 	service, err := link.New(link.Config{
-		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Trace: executor.Traced,
+		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Logger: deps.Logger,
 	})
 	if err != nil {
-		return nil, nil, err
-	}
-	face, tell, err := newFace(b, service, catalog, cfg, deps)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// Without keys everybody is an operator of executions, but the queues are only to be looked at.
 	monitoring, err := dashboard.Monitoring(dashboard.MonitoringConfig{
@@ -93,14 +88,14 @@ func newServer(
 		Executions: "/dashboard/executions/",
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	pages, err := newPages(b, service, gate, deps)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	server, err = httpapi.New(httpapi.Config{
-		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, Dashboard: pages, Face: face,
+	return httpapi.New(httpapi.Config{
+		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, Dashboard: pages,
 		Metrics: metrics.Handler(), Observer: metrics.Requests(), Tracer: tracer,
 		MaxBody: int64(cfg.MaxBody), Version: version.Read().Version, Logger: deps.Logger,
 		Ready: func(ctx context.Context) (httpapi.Readiness, error) {
@@ -108,7 +103,6 @@ func newServer(
 			return readiness, b.rdb.Ping(ctx).Err()
 		},
 	})
-	return server, tell, err
 }
 
 // catalog is the given one, or that of the agents' file.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/reaper"
 )
@@ -23,8 +24,17 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 		return err
 	}
 	defer b.close(context.WithoutCancel(ctx), deps.Logger)
+	far, err := newRemotes(deps.Logger)
+	if err != nil {
+		return err
+	}
+	defer far.Close()
+	remote, err := executor.NewRemoteCleaner(b.store, far)
+	if err != nil {
+		return err
+	}
 	sweeper, err := reaper.New(b.store, b.tasks, reaper.Config{
-		Interval: cfg.ReapInterval, Grace: cfg.HandoffGrace, Logger: deps.Logger,
+		Interval: cfg.ReapInterval, Grace: cfg.HandoffGrace, Cleaner: cleaners{remote}, Logger: deps.Logger,
 	})
 	if err != nil {
 		return err

@@ -55,12 +55,17 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 		return err
 	}
 	defer servers.Close()
+	far, err := newRemotes(deps.Logger)
+	if err != nil {
+		return err
+	}
+	defer far.Close()
 	tracing, err := deps.tracing(ctx, "worker")
 	if err != nil {
 		return err
 	}
 	defer tracing.Close(ctx, deps.Logger)
-	w, err := newWorker(b, tools, servers, tracing.Tracer(), cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
+	w, err := newWorker(b, tools, servers, far, tracing.Tracer(), cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
 	if err != nil {
 		return err
 	}
@@ -110,7 +115,7 @@ type worker struct {
 }
 
 func newWorker(
-	b *base, tools *httptool.Client, servers *mcptool.Servers, tracer trace.Tracer, cfg config.Worker, deps Deps,
+	b *base, tools *httptool.Client, servers *mcptool.Servers, far *remotes, tracer trace.Tracer, cfg config.Worker, deps Deps,
 ) (*worker, error) {
 	models, err := modelFactories()
 	if err != nil {
@@ -129,7 +134,7 @@ func newWorker(
 	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker")}
 	w.runner, err = executor.NewDurable(executor.Config{
 		Store: b.store, Builder: w.metrics.Calls(builder), Observer: w.metrics.Work(), Tracer: tracer, Enqueuer: b.tasks,
-		Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
+		Remotes: far, Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})
 	if err != nil {
