@@ -13,5 +13,6 @@
 //   - A login on the issuer's page ends in the browser that began it, once. Whoever begins logins and ends none fills nothing.
 //   - A good credential is never refused because of somebody else's bad ones.
 //
-// The package must not know executions' rows, routes or pages. Errors of Enter, Login and Check are *execution.APIError.
+// The package must not know executions' rows, routes or pages. Errors of Enter, of logins and of Check are
+// *execution.APIError.
 package auth

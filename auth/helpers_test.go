@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	patience = 10 * time.Second
+	patience = 30 * time.Second
 	trust    = 100 * time.Millisecond // of what was read of a key
 )
 

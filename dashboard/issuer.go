@@ -7,8 +7,12 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// loginReturn is where the issuer sends browsers back to.
-const loginReturn = root + "/login/callback"
+const (
+	// loginIssuer is where a login at the issuer begins.
+	loginIssuer = root + "/login/issuer"
+	// loginReturn is where the issuer sends browsers back to.
+	loginReturn = root + "/login/callback"
+)
 
 // leftIssuer is the value of the parameter left of the login page, for whoever logged out here alone.
 const leftIssuer = "issuer"

@@ -25,7 +25,7 @@ func withIssuer(t *testing.T, i *oidctest.Issuer) *site {
 	known, err := auth.NewIssuer(auth.IssuerConfig{
 		URL: i.URL, Audience: "pawl", Login: &auth.LoginConfig{ClientID: oidctest.ClientID, Name: "Example & Sons"},
 		Retry: 5 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
-		Client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
+		Client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func TestALoginOnTheIssuersPageLeadsBack(t *testing.T) {
 	session := cookies[auth.SessionCookie]
 	require.True(t, session.HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, session.SameSite)
-	require.InDelta(t, auth.SessionTTL.Seconds(), session.MaxAge, 5)
+	require.InDelta(t, auth.SessionTTL.Seconds(), session.MaxAge, 60)
 	require.Negative(t, cookies[auth.LoginCookie].MaxAge)
 
 	begun := v.cookies

@@ -83,8 +83,8 @@ func (p *Pages) routes() {
 	get("/agents", p.agents)
 	get("/login", p.loginPage)
 	post("/login", p.login)
-	post("/login/issuer", p.beginLogin)
-	get("/login/callback", p.finishLogin)
+	p.mux.Handle("POST "+loginIssuer, p.handle(p.beginLogin))
+	p.mux.Handle("GET "+loginReturn, p.handle(p.finishLogin))
 	post("/logout", p.logout)
 	post("/theme", p.theme)
 	for verb, do := range p.verbs() {
@@ -115,7 +115,7 @@ func (p *Pages) secure(w http.ResponseWriter) {
 
 // Public reports whether everybody may have the path: the login, and what the pages are made of.
 func (p *Pages) Public(path string) bool {
-	return path == root+"/login" || strings.HasPrefix(path, root+"/login/") || strings.HasPrefix(path, root+"/assets/")
+	return path == root+"/login" || path == loginIssuer || path == loginReturn || strings.HasPrefix(path, root+"/assets/")
 }
 
 // handler answers a request, or says why it does not.

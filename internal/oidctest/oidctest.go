@@ -206,7 +206,7 @@ func (i *Issuer) tokens(behavior Behavior, asked request) map[string]any {
 	if !behavior.NoIDToken {
 		claims := map[string]any{
 			"iss": i.URL, "aud": ClientID, "azp": ClientID, "sub": "ann", "tenant": "acme", "role": "operate", "nonce": asked.nonce,
-			"exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(),
+			"exp": time.Now().Add(10 * time.Minute).Unix(), "iat": time.Now().Unix(),
 		}
 		maps.Copy(claims, behavior.Claims)
 		maps.DeleteFunc(claims, func(_ string, value any) bool { return value == nil })
