@@ -5,8 +5,8 @@ package execution
 type ForkRequest struct {
 	Step         Step   `json:"step"`
 	Input        *Input `json:"input,omitempty"` // a user_message that follows the history
-	Model        string `json:"model,omitempty"`
-	Instructions string `json:"instructions,omitempty"`
+	Model        string `json:"model,omitempty" api:"nonempty"`
+	Instructions string `json:"instructions,omitempty" api:"nonempty"`
 }
 
 // Origin is the checkpoint that an execution was forked from.

@@ -83,14 +83,15 @@ const (
 // Interrupts reports whether the submission takes the place of the active execution.
 func (b OnBusy) Interrupts() bool { return b == BusyInterrupt || b == BusyRollback }
 
-// CreateRequest is the body of a submission.
+// CreateRequest is the body of a submission. Fields that are tagged nonempty are absent or have a value: JSON that gives them
+// empty is refused.
 type CreateRequest struct {
 	Agent          string            `json:"agent"`
 	Input          Input             `json:"input"`
-	ConversationID ConversationID    `json:"conversationId,omitempty"`
-	OnBusy         OnBusy            `json:"onBusy,omitempty"`
+	ConversationID ConversationID    `json:"conversationId,omitempty" api:"nonempty"`
+	OnBusy         OnBusy            `json:"onBusy,omitempty" api:"nonempty"`
 	Metadata       map[string]string `json:"metadata,omitempty"`
-	Priority       Priority          `json:"priority,omitempty"`
+	Priority       Priority          `json:"priority,omitempty" api:"nonempty"`
 	StartAtMs      int64             `json:"startAtMs,omitempty"`
 	// RetentionMs is how long the execution is kept after its end. 0: as long as its agent says, or the installation.
 	RetentionMs int64 `json:"retentionMs,omitempty"`
@@ -101,8 +102,8 @@ type CreateRequest struct {
 
 // Overrides are what a submission may say in place of the agent's definition. The zero value changes nothing.
 type Overrides struct {
-	Model         string          `json:"model,omitempty"` // the provider's name of another model
-	Instructions  string          `json:"instructions,omitempty"`
+	Model         string          `json:"model,omitempty" api:"nonempty"` // the provider's name of another model
+	Instructions  string          `json:"instructions,omitempty" api:"nonempty"`
 	Generation    *Generation     `json:"generation,omitempty"`
 	OutputSchema  json.RawMessage `json:"outputSchema,omitempty"`
 	FrontendTools []FrontendTool  `json:"frontendTools,omitempty"`

@@ -37,14 +37,16 @@ func TestAForkIsRefusedByField(t *testing.T) {
 		code  execution.ErrorCode
 		field string
 	}{
-		``:                             {execution.InvalidRequest, "body"},
-		`{}`:                           {execution.InvalidRequest, "step"},
-		`{"step": null}`:               {execution.InvalidRequest, "step"},
-		`{"step": -1}`:                 {execution.InvalidRequest, "step"},
-		`{"step": 0.5}`:                {execution.InvalidRequest, "step"},
-		`{"step": "0"}`:                {execution.InvalidRequest, "step"},
-		`{"step": 99999999999999999}`:  {execution.InvalidRequest, "step"},
-		`{"step": 0, "agent": "demo"}`: {execution.UnknownField, "agent"},
+		``:                                {execution.InvalidRequest, "body"},
+		`{}`:                              {execution.InvalidRequest, "step"},
+		`{"step": null}`:                  {execution.InvalidRequest, "step"},
+		`{"step": -1}`:                    {execution.InvalidRequest, "step"},
+		`{"step": 0.5}`:                   {execution.InvalidRequest, "step"},
+		`{"step": "0"}`:                   {execution.InvalidRequest, "step"},
+		`{"step": 99999999999999999}`:     {execution.InvalidRequest, "step"},
+		`{"step": 0, "agent": "demo"}`:    {execution.UnknownField, "agent"},
+		`{"step": 0, "model": ""}`:        {execution.InvalidRequest, "model"},
+		`{"step": 0, "instructions": ""}`: {execution.InvalidRequest, "instructions"},
 		`{"step": 0, "input": {"type": "user_message", "text": ""}}`: {execution.InvalidRequest, "input.text"},
 	} {
 		got := a.do(post, path, body, "Content-Type: application/json")

@@ -90,8 +90,8 @@ func fromFramework(status int, c echo.Context) *execution.APIError {
 	case http.StatusNotFound:
 		return execution.NewAPIError(execution.NotFound, "there is nothing at this path").In("path")
 	case http.StatusMethodNotAllowed:
-		return execution.NewAPIError(execution.MethodNotAllowed,
-			"%s is not allowed here", c.Request().Method).In("method")
+		return execution.NewAPIError(execution.MethodNotAllowed, "%s is not allowed here; allowed: %s",
+			c.Request().Method, c.Response().Header().Get(echo.HeaderAllow)).In("method")
 	case http.StatusRequestEntityTooLarge:
 		return execution.NewAPIError(execution.TooLarge, "the body is too large").In("body")
 	case http.StatusUnsupportedMediaType:

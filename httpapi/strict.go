@@ -19,7 +19,7 @@ const maxFieldName = 64
 
 // decodeStrict decodes one JSON object into out, a pointer to a struct. Unlike encoding/json it refuses, naming the
 // field by its path: fields it does not know (names are compared exactly), fields given twice, null, values of another
-// type, bytes that are no UTF-8, and anything behind the object.
+// type, what is no Unicode, and anything behind the object.
 func decodeStrict(body []byte, out any) error {
 	if !utf8.Valid(body) {
 		return invalid(fieldBody, "must be valid UTF-8")
@@ -27,6 +27,9 @@ func decodeStrict(body []byte, out any) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(body, &whole); err != nil {
 		return syntax(err)
+	}
+	if at := loneSurrogate(body); at >= 0 {
+		return invalid(fieldBody, "must be valid Unicode: there is half of a surrogate pair at byte %d", at)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
@@ -151,8 +154,8 @@ func closing(decoder *json.Decoder, path string) error {
 	return nil
 }
 
-// complete refuses a body without a field that its type always has: one that is not marked omitempty. What must be in a
-// field of a field is the link's to say.
+// complete refuses a body without a field that its type always has: one that is not marked omitempty; and one with a text
+// that is there and empty where its type says that this means nothing. What must be in a field of a field is the link's to say.
 func complete(body []byte, t reflect.Type) error {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(body, &given); err != nil {
@@ -160,8 +163,12 @@ func complete(body []byte, t reflect.Type) error {
 	}
 	for _, field := range jsonFields(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if _, there := given[name]; !there && options == "" {
+		value, there := given[name]
+		if !there && options == "" {
 			return invalid(name, "%s is required", name)
+		}
+		if there && field.Tag.Get("api") == "nonempty" && string(value) == `""` {
+			return invalid(name, "must not be empty: leave it out")
 		}
 	}
 	return nil
