@@ -9,10 +9,12 @@ import (
 )
 
 // Adjustments are what holds for one execution in place of its definition, as it is stored with it: what its submission
-// overrides, and the limits of its last resume, which hold in place of all others.
+// overrides, the limits of its last resume, which hold in place of all others, and the hash of the Roster by which it calls
+// other agents.
 type Adjustments struct {
 	execution.Overrides
 	Limits *execution.Limits `json:"limits,omitempty"`
+	Roster string            `json:"roster,omitempty"`
 }
 
 // DecodeAdjustments reads what an execution was stored with; nothing is the zero value. A field that it does not know, of a

@@ -130,7 +130,7 @@ func (m *machine) charge(model agent.Model, reported *execution.Usage) {
 			usage.TotalTokens = addUp(usage.InputTokens, usage.OutputTokens)
 		}
 	}
-	usage.Requests, usage.ToolCalls, usage.LostRequests = 1, 0, 0
+	usage.Requests, usage.ToolCalls, usage.LostRequests, usage.DelegatedRequests = 1, 0, 0, 0
 	usage.CostMicros = model.Prices.Cost(usage)
 	m.state.Usage = m.state.Usage.Add(usage)
 }

@@ -14,6 +14,7 @@ type CallStatus string
 const (
 	CallOutstanding CallStatus = "outstanding" // to be run
 	CallAsking      CallStatus = "asking"      // a person is or will be asked
+	CallDelegated   CallStatus = "delegated"   // an execution of its own carries it out
 	CallReturned    CallStatus = "returned"    // its receipt is in the ledger
 )
 
@@ -38,6 +39,8 @@ type BatchCall struct {
 	Edited bool `json:"edited,omitempty"`
 	// Reply goes with the call to the tool, which asked and wants the answer back.
 	Reply *Reply `json:"reply,omitempty"`
+	// Child is the execution that carries the call out, while it does.
+	Child *Child `json:"child,omitempty"`
 }
 
 // Question is what a call asks.
@@ -107,12 +110,15 @@ func (c *BatchCall) run(reply *Reply) {
 
 // returned notes that the call has its receipt.
 func (c *BatchCall) returned() {
-	c.Status, c.Question, c.Reply, c.Approved = CallReturned, nil, nil, ""
+	c.Status, c.Question, c.Reply, c.Child, c.Approved = CallReturned, nil, nil, nil, ""
 }
 
-// in lists the calls of a status, in order.
+// in lists the calls of a status, in order; nil for no batch.
 func (b *Batch) in(status CallStatus) []execution.CallID {
 	var ids []execution.CallID
+	if b == nil {
+		return nil
+	}
 	for _, call := range b.Calls {
 		if call.Status == status {
 			ids = append(ids, call.CallID)
@@ -152,6 +158,10 @@ func (b *Batch) clone() *Batch {
 		if call.Reply != nil {
 			reply := *call.Reply
 			out.Calls[i].Reply = &reply
+		}
+		if call.Child != nil {
+			child := *call.Child
+			out.Calls[i].Child = &child
 		}
 	}
 	if b.Asked != nil {

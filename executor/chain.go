@@ -19,8 +19,8 @@ func computes(node Node, state *RunState) bool {
 	switch node {
 	case RunStart, PrepareModelRequest, ModelResponse, ValidateOutput:
 		return true
-	case ToolReturn: // answers to an open question become receipts
-		return state.Batch == nil || state.Batch.Asked == nil
+	case ToolReturn: // answers to an open question and results of children become receipts
+		return state.Batch == nil || state.Batch.Asked == nil && len(state.Batch.in(CallDelegated)) == 0
 	case BeforeModelRequest, ToolCall, RunComplete, RunFailed:
 		return false
 	default:

@@ -28,6 +28,7 @@ type ready struct {
 	kit        *local.Kit
 	remote     *backend.ResolvedAgent // of a remote agent, whose kit is empty; nil: the agent is local
 	schemas    *schemas
+	tree       *tree
 	// limited: the limits of the definition are those of a resume, and hold whatever a checkpoint says.
 	limited bool
 }
@@ -84,8 +85,15 @@ func (d *definitions) get(ctx context.Context, hash string, overrides []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
 	}
+	tree, err := d.tree(ctx, adjustments.Roster)
+	if unavailable(err) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
+	}
 	made := &ready{
-		key: key, definition: definition, kit: kit, remote: remote, schemas: newSchemas(), limited: adjustments.Limits != nil,
+		key: key, definition: definition, kit: kit, remote: remote, schemas: newSchemas(), tree: tree, limited: adjustments.Limits != nil,
 	}
 	d.keep(made)
 	return made, nil

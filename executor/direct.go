@@ -19,6 +19,10 @@ type DirectConfig struct {
 	Builder local.Builder
 	// Remotes finds the agents that are elsewhere. nil: a run of one is an error.
 	Remotes Remotes
+	// Agents finds the agents that runs may call. nil: they may call none.
+	Agents local.AgentFinder
+	// MaxDepth: see Config.
+	MaxDepth int
 	// Hook is asked at every boundary. Default DirectExecutor.
 	Hook Executor
 	// Sink receives what is transient. Default: nowhere.
@@ -39,6 +43,10 @@ func NewDirect(cfg DirectConfig) (*Direct, error) {
 	}
 	if cfg.Hook == nil {
 		cfg.Hook = DirectExecutor{}
+	}
+	var err error
+	if cfg.MaxDepth, err = depthOf(cfg.MaxDepth); err != nil {
+		return nil, err
 	}
 	if cfg.Sink == nil {
 		cfg.Sink = nowhere{}
@@ -69,6 +77,13 @@ type Result struct {
 func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Definition,
 	request execution.CreateRequest,
 ) (Result, error) {
+	return d.start(ctx, id, definition, request, 0, d.cfg.Agents)
+}
+
+// start is Run at a depth below the execution that nobody called.
+func (d *Direct) start(ctx context.Context, id execution.ID, definition *agent.Definition,
+	request execution.CreateRequest, depth int, find local.AgentFinder,
+) (Result, error) {
 	definition, err := definition.With(request.Overrides)
 	if err != nil {
 		return Result{}, fmt.Errorf("request: %w", err)
@@ -81,8 +96,12 @@ func (d *Direct) Run(ctx context.Context, id execution.ID, definition *agent.Def
 		direct: d, ledger: map[execution.CallID]*journal.LedgerEntry{},
 		checkpoint: FirstCheckpoint(definition, request),
 		messages:   []execution.Message{firstMessage(request)},
-		base:       situation{id: id, definition: definition, kit: kit, remote: remote, schemas: newSchemas(), fence: "direct"},
+		base: situation{
+			id: id, definition: definition, kit: kit, remote: remote, schemas: newSchemas(), find: find, maxDepth: d.cfg.MaxDepth,
+			fence: "direct",
+		},
 	}
+	run.checkpoint.State.Depth = depth
 	defer run.abandon(ctx)
 	if limit := run.checkpoint.State.Limits.Deadline; limit > 0 {
 		run.base.deadlineAtMs = run.NowMs() + limit.Milliseconds()
@@ -112,8 +131,10 @@ func (r *directRun) run(ctx context.Context) (Result, error) {
 		a, err := newMachine(r.situation(), r).run(ctx)
 		switch {
 		case err != nil:
+			r.checkpoint.State.Usage = a.state.Usage
 			return r.result(journal.Then{}, nil), err
 		case a.back != nil && a.back.suspension != nil:
+			r.checkpoint.State.Usage = a.state.Usage
 			return r.result(journal.Then{}, a.back.suspension), nil
 		case a.back != nil:
 			if err := r.wait(ctx, a); err != nil {

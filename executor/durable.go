@@ -68,6 +68,9 @@ type Config struct {
 	// earlier at a wait, a retry, a drain, a cancel and the end, and 100 ms after its claim, so that executions with many
 	// quick nodes leave time to the others.
 	NodesPerTask int
+	// MaxDepth is how deep agents may call each other: 1 for agents that call none. Default 5, at most 64; negative: no agent
+	// may be called.
+	MaxDepth int
 	// Hook is asked at every boundary. Default DirectExecutor.
 	Hook Executor
 	// Tracer makes the spans of nodes. nil: none are made.
@@ -111,6 +114,10 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.NodesPerTask < 1 || c.NodesPerTask > MaxNodesPerTask {
 		return c, fmt.Errorf("executor: NodesPerTask must be 1 to %d, is %d", MaxNodesPerTask, c.NodesPerTask)
+	}
+	var err error
+	if c.MaxDepth, err = depthOf(c.MaxDepth); err != nil {
+		return c, err
 	}
 	if c.Hook == nil {
 		c.Hook = DirectExecutor{}

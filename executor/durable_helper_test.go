@@ -337,6 +337,10 @@ func (f *flaky) Claim(ctx context.Context, q journal.ClaimRequest) (journal.Clai
 	return through(f, "claim", func() (journal.Claimed, error) { return f.Store.Claim(ctx, q) })
 }
 
+func (f *flaky) Spawn(ctx context.Context, q journal.Spawn) (journal.Reservation, error) {
+	return through(f, "spawn", func() (journal.Reservation, error) { return f.Store.Spawn(ctx, q) })
+}
+
 func (f *flaky) Renew(ctx context.Context, h journal.Hold, ttl time.Duration) (journal.Renewed, error) {
 	return through(f, "renew", func() (journal.Renewed, error) { return f.Store.Renew(ctx, h, ttl) })
 }

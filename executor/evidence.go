@@ -27,6 +27,7 @@ type Evidence struct {
 // NewEvidence builds the evidence of a boundary from the state at it.
 func NewEvidence(node Node, state RunState) Evidence {
 	approvals, deferred := state.Batch.asking()
+	deferred += len(state.Batch.in(CallDelegated))
 	evidence := Evidence{
 		Node: node, Status: state.Status, Turn: state.Turn, Usage: state.Usage,
 		Cursor: Cursor{

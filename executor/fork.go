@@ -62,8 +62,8 @@ func Forking(definition *agent.Definition, request execution.CreateRequest, firs
 // goOnFrom is checkpoint 0 of a fork that goes on where the other one stood.
 func goOnFrom(definition *agent.Definition, request execution.CreateRequest, source Checkpoint) ([]byte, error) {
 	state := source.State.Clone()
-	state.Usage = execution.Usage{}
-	if state.Remote != nil { // the remote's task belongs to the other execution
+	state.Usage, state.Depth = execution.Usage{}, 0 // nobody called it
+	if state.Remote != nil {                        // the remote's task belongs to the other execution
 		state.Remote, state.Status = nil, StatusRunning
 	}
 	if source.Turn == 0 { // the history is still to be read

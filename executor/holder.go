@@ -30,6 +30,7 @@ type holder struct {
 	frames   *frames      // of the node
 	current  *history     // the conversation's, as it stands; nil: not known
 	trace    TraceContext // of the execution, from its newest checkpoint
+	tree     *tree        // of the execution and those around it; set by prepare
 
 	node context.Context         // of the node; set by run
 	end  context.CancelCauseFunc // ends the node with one of the causes, the first of which stays; set by run
@@ -158,9 +159,11 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	if err := h.consultOpening(ctx, checkpoint); err != nil {
 		return nil, err
 	}
+	h.tree = made.tree
 	return newMachine(situation{
 		id: row.ID, conversation: row.ConversationID, invocation: string(h.claimed.Fence), step: h.position.step, node: checkpoint.Node, state: checkpoint.State,
-		definition: made.definition, kit: made.kit, remote: made.remote, schemas: made.schemas, fence: h.claimed.Fence, ledger: h.position.ledger,
+		definition: made.definition, kit: made.kit, remote: made.remote, schemas: made.schemas, find: made.tree.find,
+		maxDepth: h.durable.cfg.MaxDepth, fence: h.claimed.Fence, ledger: h.position.ledger,
 		inbox: h.position.inbox, messages: messages, attempts: h.position.attempts, deadlineAtMs: row.DeadlineAtMs,
 		lost: lost,
 	}, h), nil

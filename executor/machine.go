@@ -63,6 +63,8 @@ type situation struct {
 	kit          *local.Kit
 	remote       *backend.ResolvedAgent // of a remote agent, which has no kit; nil: the agent is local
 	schemas      *schemas
+	find         local.AgentFinder // of the agents that the run may call; nil: there are none
+	maxDepth     int               // of calls of agents
 	fence        journal.Fence
 	ledger       []journal.LedgerEntry
 	inbox        []journal.InboxEntry
@@ -101,12 +103,15 @@ type machine struct {
 	received map[execution.CallID]execution.ToolResult // the batch's receipts
 	unread   error                                     // a receipt that could not be read
 	boundBy  string                                    // the limit that bounds the answer to the request at hand
+	// grants are the limits of agents that were given them in this step and have no receipt yet, by their calls: zero for
+	// those that were refused.
+	grants map[execution.CallID]execution.Limits
 }
 
 // newMachine prepares a step; the situation's state is not written to.
 func newMachine(s situation, env environment) *machine {
 	s.state = s.state.Clone()
-	m := &machine{situation: s, env: env}
+	m := &machine{situation: s, env: env, grants: map[execution.CallID]execution.Limits{}}
 	m.unread = m.readReceipts()
 	return m
 }

@@ -94,7 +94,7 @@ func (m *machine) cutOff(asked asking, response local.ModelResponse, over string
 
 func (m *machine) modelRequest(model agent.Model, tools []local.ToolSpec) local.ModelRequest {
 	request := local.ModelRequest{
-		Attempt:      int(m.state.Usage.Requests - m.state.Usage.LostRequests),
+		Attempt:      int(m.state.Usage.OwnRequests()),
 		InvocationID: fmt.Sprintf("%s:%s:%s", m.id, m.state.InvocationID, m.invocation),
 		Opened:       m.state.InvocationID,
 		Instructions: m.definition.Instructions,

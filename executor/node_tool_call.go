@@ -23,8 +23,12 @@ type pending struct {
 	probe    bool // its outcome is unknown and its tool can be asked
 	sent     bool // the tool was called
 
+	grant *local.Grant    // of an agent that runs inside the call
+	spent execution.Usage // by that agent
+
 	// What became of it; exactly one is set, none when the step was interrupted.
 	result    *execution.ToolResult
+	child     *Child
 	question  *Question
 	unknown   bool
 	transient error
@@ -40,6 +44,9 @@ func (m *machine) afterToolCall(ctx context.Context) (advance, error) {
 		return advance{}, err
 	}
 	together, sequential := inOrder(calls)
+	if err := m.delegate(ctx, together...); err != nil {
+		return advance{}, err
+	}
 	if err := m.markStarted(ctx, together...); err != nil {
 		return advance{}, err
 	}
@@ -71,7 +78,7 @@ func (m *machine) outstanding(ctx context.Context) ([]*pending, error) {
 		status := &m.state.Batch.Calls[i]
 		p := m.pendingOf(status, entries[status.CallID])
 		switch {
-		case status.Status == CallAsking:
+		case status.Status == CallAsking, status.Status == CallDelegated:
 			blocked = blocked || p.spec.Sequential
 		case status.Status != CallOutstanding || blocked && p.spec.Sequential:
 		default:
@@ -159,11 +166,18 @@ func (m *machine) markStarted(ctx context.Context, calls ...*pending) error {
 
 // receive writes a receipt, whatever the result comes from, and takes it into the state.
 func (m *machine) receive(ctx context.Context, call execution.ToolCall, result execution.ToolResult) error {
+	return m.receiveFrom(ctx, call, result, execution.Usage{})
+}
+
+// receiveFrom is receive with the usage of an agent that has carried the call out.
+func (m *machine) receiveFrom(
+	ctx context.Context, call execution.ToolCall, result execution.ToolResult, spent execution.Usage,
+) error {
 	result, blob := fit(m.definition.Results, result)
 	if m.state.Batch.call(call.CallID).Edited {
 		result.Arguments = call.Arguments
 	}
-	usage := m.state.Usage
+	usage := m.state.Usage.Add(spent)
 	if !result.IsError {
 		usage = usage.Add(execution.Usage{ToolCalls: 1})
 	}
@@ -188,7 +202,7 @@ func (p *pending) answer(result execution.ToolResult) {
 // interrupted reports whether a call came to nothing.
 func interrupted(calls []*pending) bool {
 	for _, p := range calls {
-		if p.result == nil && p.question == nil && !p.unknown && p.transient == nil {
+		if !p.settled() {
 			return true
 		}
 	}

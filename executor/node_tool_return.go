@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// afterToolReturn takes the reply to an open question, then runs what was approved, asks what is still open, or ends the
-// batch.
+// afterToolReturn takes the reply to an open question and the results of children, then runs what was approved, asks what is
+// still open, waits for the children that are at work, or ends the batch.
 func (m *machine) afterToolReturn(ctx context.Context) (advance, error) {
 	if m.unread != nil {
 		return advance{}, m.unread
@@ -31,6 +31,11 @@ func (m *machine) afterToolReturn(ctx context.Context) (advance, error) {
 			consumed = append(consumed, open.RequestID)
 		}
 	}
+	children, err := m.takeChildren(ctx, entries)
+	if err != nil {
+		return advance{}, err
+	}
+	consumed = append(consumed, children...)
 	if a, refused := m.refused(); refused {
 		a.consumed = consumed
 		return a, nil
@@ -50,6 +55,9 @@ func (m *machine) afterAnswers(entries map[execution.CallID]entry) (advance, err
 	}
 	if approvals, others := m.state.Batch.asking(); approvals+others > 0 {
 		return m.park()
+	}
+	if open := m.state.Batch.in(CallDelegated); len(open) > 0 {
+		return m.parkForChildren(open), nil
 	}
 	return m.endBatch(entries), nil
 }

@@ -33,6 +33,8 @@ type RunState struct {
 	ModelFailures int `json:"modelFailures,omitempty"`
 	// Repeats are the failing calls that were made last, the newest first.
 	Repeats []Repeat `json:"repeats,omitempty"`
+	// Depth is how many calls of agents the run is below an execution that nobody called.
+	Depth int `json:"depth,omitempty"`
 	// Prompt is kept when limits bound what a request may cost.
 	Prompt *Prompt `json:"prompt,omitempty"`
 

@@ -38,6 +38,7 @@ type storedState struct {
 	ModelFailures         int               `json:"mf,omitempty"`
 	Repeats               []Repeat          `json:"rp,omitempty"`
 	Prompt                *Prompt           `json:"pm,omitempty"`
+	Depth                 int               `json:"dp,omitempty"`
 
 	Remote   *RemoteRun         `json:"rm,omitempty"`
 	Response *storedResponse    `json:"r,omitempty"`
@@ -58,7 +59,8 @@ type storedResponse struct {
 // storedUsage are the counts of a usage in the order of usageCounts, without the zeros at their end.
 type storedUsage []int64
 
-// usageCounts are where the first counts of a usage stand. Behind them stand 1 for a partial usage and the lost requests.
+// usageCounts are where the first counts of a usage stand. Behind them stand 1 for a partial usage, the lost requests and the delegated
+// ones.
 // New ones go to the end.
 func usageCounts(u *execution.Usage) []*int64 {
 	return []*int64{
@@ -76,7 +78,7 @@ func storeUsage(u execution.Usage) storedUsage {
 	if u.Partial {
 		partial = 1
 	}
-	counts = append(counts, partial, u.LostRequests)
+	counts = append(counts, partial, u.LostRequests, u.DelegatedRequests)
 	for len(counts) > 0 && counts[len(counts)-1] == 0 {
 		counts = counts[:len(counts)-1]
 	}
@@ -91,6 +93,9 @@ func (s storedUsage) usage() (u execution.Usage) {
 	u.Partial = len(s) > len(counts) && s[len(counts)] != 0
 	if behind := len(counts) + 1; len(s) > behind {
 		u.LostRequests = s[behind]
+	}
+	if behind := len(counts) + 2; len(s) > behind {
+		u.DelegatedRequests = s[behind]
 	}
 	return u
 }
@@ -124,7 +129,7 @@ func storeState(s RunState) storedState {
 		StateTurn: s.Turn, Usage: storeUsage(s.Usage), Instructions: s.Instructions, MessageCount: s.MessageCount,
 		InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
 		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
-		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt, Remote: s.Remote,
+		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt, Depth: s.Depth, Remote: s.Remote,
 		Response: (*storedResponse)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != StatusRunning {
@@ -141,7 +146,7 @@ func (s *storedState) state() RunState {
 		Status: StatusRunning, Turn: s.StateTurn, Usage: s.Usage.usage(), Instructions: s.Instructions,
 		MessageCount: s.MessageCount, InvocationID: s.InvocationID, OutputRetriesUsed: s.OutputRetriesUsed,
 		ModelErrorRetriesUsed: s.ModelErrorRetriesUsed, ToolRetriesUsed: s.ToolRetriesUsed,
-		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt, Remote: s.Remote,
+		ModelFailures: s.ModelFailures, Repeats: s.Repeats, Prompt: s.Prompt, Depth: s.Depth, Remote: s.Remote,
 		Response: (*Response)(s.Response), Batch: s.Batch, Output: s.Output, Failure: s.Failure, Metadata: s.Metadata,
 	}
 	if s.Status != nil {

@@ -109,12 +109,13 @@ func TestCheckpointsOfTheFirstVersionAreRead(t *testing.T) {
 func TestUsageIsStoredShort(t *testing.T) {
 	t.Parallel()
 	for text, usage := range map[string]execution.Usage{
-		`[]`:                    {},
-		`[1]`:                   {Requests: 1},
-		`[1,2,0,0,0,3]`:         {Requests: 1, InputTokens: 2, TotalTokens: 3},
-		`[0,0,0,0,0,0,0,9]`:     {CostMicros: 9},
-		`[0,0,0,0,0,0,0,0,1]`:   {Partial: true},
-		`[1,0,0,0,0,0,0,0,0,1]`: {Requests: 1, LostRequests: 1},
+		`[]`:                      {},
+		`[1]`:                     {Requests: 1},
+		`[1,2,0,0,0,3]`:           {Requests: 1, InputTokens: 2, TotalTokens: 3},
+		`[0,0,0,0,0,0,0,9]`:       {CostMicros: 9},
+		`[0,0,0,0,0,0,0,0,1]`:     {Partial: true},
+		`[1,0,0,0,0,0,0,0,0,1]`:   {Requests: 1, LostRequests: 1},
+		`[5,0,0,0,0,0,0,0,0,0,3]`: {Requests: 5, DelegatedRequests: 3},
 		`[1,2,3,4,5,6,7,8,1]`: {
 			Requests: 1, InputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, OutputTokens: 5, TotalTokens: 6, ToolCalls: 7,
 			CostMicros: 8, Partial: true,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/pawl-run/pawl/execution"
 )
 
 // maxConcurrentCalls bounds the calls of one batch that are in flight: a model that asks for thousands at once must not
@@ -57,9 +59,18 @@ func (m *machine) runCalls(ctx context.Context, together, sequential []*pending)
 func (r *running) one(ctx context.Context, p *pending) {
 	r.m.carryOut(ctx, p)
 	if p.result == nil {
+		if p.spent != (execution.Usage{}) { // by an agent that was interrupted
+			r.write(func() error {
+				r.m.state.Usage = r.m.state.Usage.Add(p.spent)
+				return nil
+			})
+		}
 		return
 	}
-	r.write(func() error { return r.m.receive(ctx, p.entry.intent.Call, *p.result) })
+	r.write(func() error {
+		delete(r.m.grants, p.entry.CallID)
+		return r.m.receiveFrom(ctx, p.entry.intent.Call, *p.result, p.spent)
+	})
 	p.result.Content = nil // the ledger has it: a large one is not to stay until the last call is back
 }
 
@@ -70,7 +81,12 @@ func (r *running) chain(ctx context.Context, calls []*pending) {
 		if r.failed.Load() || ctx.Err() != nil || p.question != nil || p.unknown {
 			return
 		}
-		r.write(func() error { return r.m.markStarted(ctx, p) })
+		r.write(func() error {
+			if err := r.m.delegate(ctx, p); err != nil {
+				return err
+			}
+			return r.m.markStarted(ctx, p)
+		})
 		if r.failed.Load() {
 			return
 		}

@@ -16,7 +16,7 @@ var errToolTimeout = errors.New("the tool's timeout has passed")
 
 // carryOut brings one call to an end, unless ctx ends first.
 func (m *machine) carryOut(ctx context.Context, p *pending) {
-	if p.result != nil || p.question != nil || p.unknown {
+	if p.settled() {
 		return
 	}
 	defer func() {
@@ -37,6 +37,7 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 	}
 	p.sent = true
 	answer, err := m.env.Call(callCtx, p.tool, p.invocation(m.id))
+	p.spent = answer.Usage.Delegated()
 	switch {
 	case err != nil:
 		m.callFailed(callCtx, p, err)
@@ -50,7 +51,7 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 }
 
 func (p *pending) invocation(id execution.ID) local.Invocation {
-	call := local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call}
+	call := local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call, Grant: p.grant}
 	if p.reply != nil {
 		call.Reply = &local.Reply{
 			State: p.reply.State, Text: p.reply.Text, Content: p.reply.Content, Declined: p.reply.Declined,

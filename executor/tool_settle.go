@@ -40,6 +40,8 @@ func (m *machine) keep(ctx context.Context, p *pending) error {
 	switch {
 	case p.question != nil:
 		status.ask(p.question)
+	case p.child != nil:
+		status.delegated(p.child)
 	case p.unknown && p.spec.OnUnknown == agent.UnknownTellModel:
 		return m.receive(ctx, call, execution.ErrorResult(call, execution.ToolOutcomeUnknown,
 			"The outcome of this call is unknown: it may or may not have happened. It was not repeated."))
@@ -55,10 +57,13 @@ func (m *machine) keep(ctx context.Context, p *pending) error {
 	return nil
 }
 
-// returnBatch commits tool_return: parked on the first open question, or going on.
+// returnBatch commits tool_return: parked on the first open question, or on the children, or going on.
 func (m *machine) returnBatch() (advance, error) {
 	if approvals, others := m.state.Batch.asking(); approvals+others > 0 {
 		return m.park()
+	}
+	if open := m.state.Batch.in(CallDelegated); len(open) > 0 {
+		return m.parkForChildren(open), nil
 	}
 	return m.next(ToolReturn), nil
 }

@@ -100,6 +100,9 @@ type ToolSpec struct {
 	Sequential bool
 	// Delegated calls carry a token of the execution's delegation.
 	Delegated bool
+	// Delegate is set for a tool that runs an agent. The loop starts the durable ones itself, where executions can have
+	// children; else it calls the tool, with a Grant.
+	Delegate *Delegate
 }
 
 // Tool carries out calls.
@@ -123,6 +126,7 @@ type Invocation struct {
 	EffectID  string // the same however often the call is sent
 	Call      execution.ToolCall
 	Reply     *Reply // what a person answered to this call's question that was to be resumed
+	Grant     *Grant // of a tool that runs an agent
 	// Credential is a token of the execution's delegation, for a tool whose spec asks for one.
 	Credential execution.Credential
 }
@@ -139,6 +143,8 @@ type Reply struct {
 type Answer struct {
 	Result   *execution.ToolResult
 	Question *Question
+	// Usage is what an agent has spent that ran inside the call. It counts also beside an error.
+	Usage execution.Usage
 }
 
 // Question asks a person. The call's result is what the person answers.
