@@ -233,6 +233,9 @@ func (h *handler) end(ctx context.Context, id execution.ID) (after execution.Seq
 
 // answer gives the answer to a task's open question.
 func (h *handler) answer(ctx context.Context, message *sdk.Message) (taken, error) {
+	if _, err := h.see(ctx, message.TaskID); err != nil {
+		return taken{}, err
+	}
 	t, err := h.stand(ctx, execution.ID(message.TaskID))
 	if err != nil {
 		return t, err

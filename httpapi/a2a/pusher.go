@@ -109,7 +109,8 @@ func (p *pusher) run(ctx context.Context) {
 	}
 	ids := p.ids()
 	all.Wait()
-	// Another process may go on at once. That one tells again what was told in this moment is no harm.
+	p.sender.client.CloseIdleConnections()
+	// Another process may go on at once. It does no harm that it tells again what was told in this moment.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timing.Timeout)
 	defer cancel()
 	if err := p.face.cfg.Pushes.KeepPushes(ctx, ids, 0); err != nil {
