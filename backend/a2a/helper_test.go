@@ -153,7 +153,7 @@ func remote(t *testing.T, script a2atest.Script) (*run, *a2atest.Peer) {
 }
 
 // classified is the failure of a remote.
-func classified(t *testing.T, err error, kind local.ErrorKind, code string) *local.Error {
+func classified(t *testing.T, err error, kind local.ErrorKind, code string) local.Error {
 	t.Helper()
 	var outer *backend.Error
 	require.ErrorAs(t, err, &outer)
@@ -163,7 +163,7 @@ func classified(t *testing.T, err error, kind local.ErrorKind, code string) *loc
 	require.Equal(t, code, failed.Code, err)
 	require.Equal(t, kind, failed.Kind, err)
 	require.Equal(t, "remote error: "+failed.Message, err.Error())
-	return failed
+	return *failed
 }
 
 // eventually waits for a condition.
