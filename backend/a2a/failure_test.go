@@ -67,6 +67,57 @@ func TestErrorsOfJSONRPC(t *testing.T) {
 	}
 }
 
+func TestAnErrorOfJSONRPCSaysMoreThanItsStatus(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		code   string
+	}{
+		"the task is unknown": {404, `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"x"}}`, a2a.CodeTaskLost},
+		"refused":             {500, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"x"}}`, a2a.CodeRefused},
+		"of another kind":     {404, `{"error":{"code":404,"message":"x"}}`, a2a.CodeRefused},
+		"about who asks":      {401, `{"error":{"code":-32001,"message":"x"}}`, a2a.CodeUnauthorized},
+		"text":                {404, `not here`, a2a.CodeRefused},
+		"longer than is read": {404, `{"error":{"code":-32001,"message":"` + strings.Repeat("x", 1<<17) + `"}}`, a2a.CodeRefused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, peer := remote(t, a2atest.Completing("hi"))
+			peer.Intercept(func(w http.ResponseWriter, _ *http.Request, m string, _ http.Handler) bool {
+				if m == a2atest.Send {
+					w.WriteHeader(c.status)
+					_, _ = w.Write([]byte(c.body))
+				}
+				return m == a2atest.Send
+			})
+			_, err := r.call("hello")
+			classified(t, err, local.Permanent, c.code)
+		})
+	}
+}
+
+func TestAMessageIsNotSentAgainAfterTheTimeOfTheRun(t *testing.T) {
+	t.Parallel()
+	clock := &clock{}
+	clock.set(time.Now())
+	peer := a2atest.New(t, a2atest.Completing("hi"))
+	r := newRun(t, build(t, a2a.Config{Now: clock.now}, endpoint(peer.URL, nil)))
+	peer.Intercept(func(w http.ResponseWriter, _ *http.Request, m string, _ http.Handler) bool {
+		if m == a2atest.Send {
+			w.Header().Set("Retry-After", "86400")
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return m == a2atest.Send
+	})
+	first := r.must("hello")
+	require.Equal(t, time.Hour, first.After)
+	clock.set(clock.now().Add(first.After))
+	require.Equal(t, backend.TimeoutStatus(), r.must().Status)
+	require.Equal(t, 1, peer.Calls(a2atest.Send))
+	require.Zero(t, peer.Calls(a2atest.Cancel), "nobody knows what to cancel")
+}
+
 func TestAnswersThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

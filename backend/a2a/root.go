@@ -49,6 +49,8 @@ func (r *remote) ExecuteRoot(ctx context.Context, request backend.RootRunRequest
 		messages: request.Messages, latest: request.NewMessages,
 	}
 	switch {
+	case own && h.Phase == phaseSending && h.left(r.settings, r.cfg.Now()) <= 0:
+		return c.expire(ctx)
 	case own && h.Phase == phaseSending:
 		return c.send(ctx)
 	case own && h.Phase == phaseWorking:
@@ -104,7 +106,8 @@ func (c *call) send(ctx context.Context) (backend.RunResult, error) {
 			"a message was sent twice, and nobody knows what became of it: "+failed.Message))
 	}
 	c.handle.Resends++
-	return c.awaiting(phaseSending, max(failed.RetryAfter, resendAfter))
+	wait := min(max(failed.RetryAfter, resendAfter), c.handle.left(c.settings, c.cfg.Now()))
+	return c.awaiting(phaseSending, max(wait, time.Millisecond))
 }
 
 // post sends the message, and waits a little for the answer when ctx ends.
@@ -177,15 +180,17 @@ func (c *call) answerAuth(ctx context.Context) (backend.RunResult, error) {
 
 // expire ends a run that took too long, and tells the remote. An answer that came meanwhile counts.
 func (c *call) expire(ctx context.Context) (backend.RunResult, error) {
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
-	defer done()
-	task, err := c.cancel(ctx, c.handle.TaskID)
-	if err == nil && task.Status.State == a2a.TaskStateCompleted {
-		return c.result(task)
-	}
-	if err != nil {
-		c.cfg.Logger.WarnContext(ctx, "a remote run took too long, and its remote could not be told", "agentId", c.agentID,
-			"runId", c.handle.Run, "error", c.settings.failure(err))
+	if c.handle.TaskID != "" {
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+		defer done()
+		task, err := c.cancel(ctx, c.handle.TaskID)
+		if err == nil && task.Status.State == a2a.TaskStateCompleted {
+			return c.result(task)
+		}
+		if err != nil {
+			c.cfg.Logger.WarnContext(ctx, "a remote run took too long, and its remote could not be told", "agentId", c.agentID,
+				"runId", c.handle.Run, "error", c.settings.failure(err))
+		}
 	}
 	reason := timeoutWord
 	result, err := c.end(backend.TimeoutStatus(), backend.TerminationReason{Kind: backend.Stopped, Detail: timeoutWord}, backend.RunOutput{})

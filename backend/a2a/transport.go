@@ -90,16 +90,36 @@ func (c *carrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	if response.StatusCode != http.StatusOK {
-		defer func() { _ = response.Body.Close() }() // nothing of it is read
-		return nil, &statusError{
-			status: response.StatusCode, retryAfter: local.RetryAfter(response.Header.Get("Retry-After"), c.now()),
-		}
+		return nil, c.refusal(response)
 	}
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "text/event-stream" {
 		response.Body = &bounded{ReadCloser: response.Body, left: c.maxAnswer}
 		return response, nil
 	}
 	return c.read(response)
+}
+
+// maxRefusal bounds what is read of an answer that is an error.
+const maxRefusal = 64 << 10
+
+// refusal is the error of an answer of another status. Some agents send an error of JSON-RPC with one, which says more than the
+// status, unless that is about who asks or when.
+func (c *carrier) refusal(response *http.Response) error {
+	defer func() { _ = response.Body.Close() }() // what matters was read
+	status := response.StatusCode
+	failed := &statusError{status: status, retryAfter: local.RetryAfter(response.Header.Get("Retry-After"), c.now())}
+	if status < http.StatusBadRequest || status == http.StatusUnauthorized || status == http.StatusForbidden ||
+		local.StatusKind(status) == local.Transient {
+		return failed
+	}
+	var answer struct {
+		Error *rpcError `json:"error"`
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	if err == nil && json.Unmarshal(data, &answer) == nil && answer.Error != nil && answer.Error.Code < 0 {
+		return answer.Error
+	}
+	return failed
 }
 
 // read takes the whole answer in, so that an error of JSON-RPC can be told as it is.
