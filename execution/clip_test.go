@@ -22,3 +22,17 @@ func TestCaseF9_TextsOfEventsAreBounded(t *testing.T) {
 		require.True(t, strings.HasPrefix(text, strings.TrimSuffix(got, "…")))
 	}
 }
+
+func TestALongDetailIsCutInItsMiddle(t *testing.T) {
+	t.Parallel()
+	for _, filler := range []string{"x", "é", "語"} {
+		detail := execution.NewAPIError(execution.InvalidRequest, "is no schema: %s: and why", strings.Repeat(filler, 50_000)).Detail
+		require.LessOrEqual(t, len(detail), 2<<10)
+		require.Greater(t, len(detail), 2000)
+		require.True(t, utf8.ValidString(detail))
+		require.True(t, strings.HasPrefix(detail, "is no schema: "))
+		require.True(t, strings.HasSuffix(detail, ": and why"))
+	}
+	short := strings.Repeat("x", 2<<10)
+	require.Equal(t, short, execution.NewAPIError(execution.Conflict, "%s", short).Detail)
+}

@@ -109,13 +109,13 @@ type APIError struct {
 	cause error // for logs only
 }
 
-// NewAPIError gives the error of a code with the code's own status.
+// NewAPIError gives the error of a code with the code's own status. A detail of more than 2 KiB is cut in its middle.
 func NewAPIError(code ErrorCode, format string, args ...any) *APIError {
 	kind, known := code.kind()
 	if !known {
 		kind.status = statusInternal
 	}
-	return &APIError{Status: kind.status, Code: code, Detail: fmt.Sprintf(format, args...)}
+	return &APIError{Status: kind.status, Code: code, Detail: clipDetail(fmt.Sprintf(format, args...))}
 }
 
 // In names the field and returns e.

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,21 @@ func TestHalfASurrogatePairIsRefused(t *testing.T) {
 		`{"agent": "demo", ` + message + `, "outputSchema": {"title": "\ud83d"}}`,
 	} {
 		refused(t, a.do(post, creating, body), 400, execution.InvalidRequest, "body")
+	}
+}
+
+// What is wrong with a schema is said without the schema.
+func TestARefusedSchemaIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	a := serve(t, memory(t))
+	for _, schema := range []string{
+		`{"type": "object", "properties": {"a": {"pattern": "` + strings.Repeat("(x", 25_000) + `"}}}`,
+		`{"type": "object", "properties": {"a": {"pattern": "` + strings.Repeat("xy", 25_000) + `"}}}`,
+		`{"type": "object", "properties": {"a": {"type": "` + strings.Repeat("é", 25_000) + `"}}}`,
+	} {
+		got := a.do(post, creating, `{"agent": "demo", `+message+`, "outputSchema": `+schema+`}`)
+		refused(t, got, 400, execution.InvalidRequest, "outputSchema")
+		require.Less(t, len(got.body), 3<<10)
 	}
 }
 

@@ -37,6 +37,7 @@ func (l *session) Fork(
 	if refused := l.maySubmit(); refused != nil {
 		return execution.Created{}, cmp.Or(err, refused)
 	}
+	unseen := errors.Is(err, execution.ErrNotFound)
 	var created execution.Created
 	if err == nil {
 		created, err = l.service.fork(ctx, &source, asked)
@@ -46,6 +47,9 @@ func (l *session) Fork(
 		if row, found := l.service.forked(ctx, asked); found {
 			return execution.Created{View: row.View(), Replayed: true}, nil
 		}
+	}
+	if unseen {
+		return execution.Created{}, cmp.Or(l.service.forkGone(ctx, asked), err)
 	}
 	return created, err
 }
@@ -202,6 +206,22 @@ func (s *Service) checkpoint(ctx context.Context, id execution.ID, step executio
 		return nil, fmt.Errorf("%w: checkpoint %d of %s", journal.ErrNotFound, step, id)
 	}
 	return found[0], nil
+}
+
+// forkGone is the answer to a fork whose source is not there, or another tenant's, when what its key named was deleted; nil
+// when it was not. The journal looks at a key before it looks for the source, and without that it stores nothing.
+func (s *Service) forkGone(ctx context.Context, asked fork) error {
+	if asked.key == "" {
+		return nil
+	}
+	_, err := s.cfg.Journal.Reserve(ctx, journal.NewExecution{
+		ID: asked.id, ConversationID: asked.conversation, IdempotencyKey: asked.key, Fingerprint: asked.fingerprint,
+		Caller: asked.caller, Fork: &journal.Fork{From: asked.from},
+	})
+	if errors.Is(err, journal.ErrGone) {
+		return s.problem(ctx, "fork "+string(asked.from.ExecutionID), err)
+	}
+	return nil
 }
 
 // forked finds the execution that the same fork created before.

@@ -181,6 +181,39 @@ func forkReplays(t *testing.T, h Harness) {
 	require.ErrorIs(t, err, execution.ErrNotFound)
 }
 
+// forkKeyGone: the key of a fork that was deleted says so, whether or not what was forked is there.
+func forkKeyGone(t *testing.T, h Harness) {
+	for _, key := range []string{"k1", "k2", "k3"} { // of several partitions
+		id := forkable(t, h, h.Local())
+		ask := execution.ForkRequest{Step: 1}
+		created, err := h.Local().Fork(bounded(t), id, key, ask)
+		require.NoError(t, err)
+		_, err = h.Local().Cancel(bounded(t), created.View.ID)
+		require.NoError(t, err)
+		require.NoError(t, h.Local().Delete(bounded(t), created.View.ID))
+		_, err = h.Local().Fork(bounded(t), id, key, ask)
+		Refused(t, err, execution.Gone, "Idempotency-Key")
+		_, err = h.Local().Cancel(bounded(t), id)
+		require.NoError(t, err)
+		Drop(t, h, id)
+		unchanged(t, h, func() {
+			_, err := h.Local().Fork(bounded(t), id, key, ask)
+			Refused(t, err, execution.Gone, "Idempotency-Key")
+			_, err = h.Local().Fork(bounded(t), id, key, execution.ForkRequest{Step: 0})
+			Refused(t, err, execution.Gone, "Idempotency-Key")
+			_, err = h.Local().Fork(bounded(t), id, "unused", ask)
+			Refused(t, err, execution.NotFound, "id")
+			_, err = as(h, "another", "eve", execution.OperateRole).Fork(bounded(t), id, key, ask)
+			Refused(t, err, execution.NotFound, "id")
+		})
+	}
+	foreign := forkable(t, h, h.Local())
+	unchanged(t, h, func() {
+		_, err := as(h, "another", "eve", execution.OperateRole).Fork(bounded(t), foreign, "k", execution.ForkRequest{Step: 1})
+		Refused(t, err, execution.NotFound, "id")
+	})
+}
+
 // Drop ends the execution if a claim keeps it open, and deletes it.
 func Drop(t *testing.T, h Harness, id execution.ID) {
 	t.Helper()

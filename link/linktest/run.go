@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"a fork goes on from a step, and says where it comes from", forkGoesOn},
 		{"a fork says something, and changes what it runs with", forkSays},
 		{"a fork is repeated with its key, whatever has become of what it comes from", forkReplays},
+		{"a fork's key says that the fork was deleted, also when both are", forkKeyGone},
 		{"a fork refuses what cannot be forked and writes nothing", forkRefusals},
 		{"who may submit forks what it sees, and owns the fork", forkRoles},
 		{"another tenant's execution is not found", hiddenFromTenants},
