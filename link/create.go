@@ -122,7 +122,9 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 		return execution.Created{}, err
 	}
 	row, err := s.prepare(ctx, sub, declared, definition)
-	row.Overrides = overrides
+	if err == nil {
+		row.Overrides, err = s.rostered(ctx, declared, overrides)
+	}
 	if err != nil {
 		return execution.Created{}, s.problem(ctx, "create", err)
 	}

@@ -176,7 +176,10 @@ func (s *Service) prepareFork(ctx context.Context, source *journal.Execution, as
 		return row, err
 	}
 	row.ID, row.ConversationID, row.IdempotencyKey, row.Fingerprint = asked.id, asked.conversation, asked.key, asked.fingerprint
-	row.Caller, row.Request, row.Definition, row.Overrides = asked.caller, withoutImages(request), source.Definition, overrides
+	row.Caller, row.Request, row.Definition = asked.caller, withoutImages(request), source.Definition
+	if row.Overrides, err = sameRoster(source.Overrides, overrides); err != nil {
+		return row, err
+	}
 	row.Queue, row.Deadline, row.Retention = stored.Queue, limitsOf(definition, request).Deadline, retention(stored, request)
 	row.Fork.From = asked.from
 	return row, nil

@@ -121,19 +121,27 @@ func newWorker(
 	if err != nil {
 		return nil, err
 	}
+	delegates, agents, err := newInside()
+	if err != nil {
+		return nil, err
+	}
 	builder, err := local.NewBuilder(local.BuilderConfig{
 		Models: models,
 		Tools: map[agent.ToolType]local.ToolFactory{
 			agent.ToolHTTP: tools.Factory, agent.ToolHuman: human.Factory, agent.ToolMCP: servers.Factory,
-			agent.ToolClient: client.Factory,
+			agent.ToolClient: client.Factory, agent.ToolAgent: agents.Factory,
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker")}
+	kits := w.metrics.Calls(builder)
+	if err := delegates.use(kits, depthOf(cfg.MaxDepth)); err != nil {
+		return nil, err
+	}
 	w.runner, err = executor.NewDurable(executor.Config{
-		Store: b.store, Builder: w.metrics.Calls(builder), Observer: w.metrics.Work(), Tracer: tracer, Enqueuer: b.tasks,
+		Store: b.store, Builder: kits, MaxDepth: depthOf(cfg.MaxDepth), Observer: w.metrics.Work(), Tracer: tracer, Enqueuer: b.tasks,
 		Remotes: far, Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})

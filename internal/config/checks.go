@@ -45,6 +45,7 @@ func (w *Work) check() error {
 		atLeast("PAWL_DRAIN_TIMEOUT", w.DrainTimeout, time.Millisecond),
 		between("PAWL_MAX_RECLAIMS", int64(w.MaxReclaims), 1, 1000),
 		between("PAWL_NODES_PER_TASK", int64(w.NodesPerTask), 1, 64),
+		between("PAWL_MAX_DEPTH", int64(w.MaxDepth), 0, 64),
 	}
 	for _, queue := range w.Queues {
 		if !queueName.MatchString(queue) {

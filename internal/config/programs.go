@@ -113,6 +113,7 @@ type Work struct {
 	DrainTimeout time.Duration `envconfig:"PAWL_DRAIN_TIMEOUT" default:"30s" desc:"how long a stopping worker waits for the steps it runs"`
 	MaxReclaims  int           `envconfig:"PAWL_MAX_RECLAIMS" default:"5" desc:"reclaims of one step before its execution is suspended, quarantined"`
 	NodesPerTask int           `envconfig:"PAWL_NODES_PER_TASK" default:"1" desc:"the most nodes that one task runs, 1 to 64; each has its checkpoint"`
+	MaxDepth     int           `envconfig:"PAWL_MAX_DEPTH" default:"5" desc:"how deep agents may call each other, at most 64; 0: none may call another"`
 	Queues       []string      `envconfig:"PAWL_WORKER_QUEUES" desc:"the queues to serve, by comma, such as high,default,suspect (each with its -new queue); all when empty"`
 }
 

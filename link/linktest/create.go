@@ -83,7 +83,7 @@ func createNamesAgents(t *testing.T, h Harness) {
 	unchanged(t, h, func() {
 		_, err := h.Local().Create(bounded(t), "", request)
 		detail := Refused(t, err, execution.UnknownAgent, "agent")
-		require.Contains(t, detail, "demo, other")
+		require.Contains(t, detail, "demo, lead, other")
 		require.ErrorIs(t, err, execution.ErrUnknownAgent)
 		require.ErrorIs(t, err, execution.ErrInvalid)
 	})
@@ -179,9 +179,9 @@ func busyConversation(t *testing.T, h Harness) {
 func listAgents(t *testing.T, h Harness) {
 	agents, err := h.Local().Agents(bounded(t))
 	require.NoError(t, err)
-	require.Len(t, agents, 3)
+	require.Len(t, agents, 4)
 	require.Equal(t, "demo", agents[0].ID)
-	require.Equal(t, "other", agents[1].ID)
+	require.Equal(t, "lead", agents[1].ID)
 	require.Equal(t, "local", agents[0].Backend)
 	require.True(t, agents[0].Capabilities.Decisions)
 	require.True(t, agents[0].Capabilities.Overrides)

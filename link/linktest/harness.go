@@ -51,6 +51,12 @@ func Catalog(t testing.TB) *agent.Catalog {
 		&agent.Definition{Name: "priced", Backend: "local", Limits: execution.Limits{MaxCost: 1_000_000}, Model: agent.Model{
 			Provider: agent.ProviderAnthropic, Name: "large", APIKey: "${ANTHROPIC_API_KEY}", Prices: prices,
 		}},
+		&agent.Definition{Name: "lead", Backend: "local", Model: agent.Model{
+			Provider: agent.ProviderOpenAI, Name: "large", APIKey: "${OPENAI_API_KEY}",
+		}, Tools: []agent.Tool{
+			{Name: "ask", Type: agent.ToolAgent, Agent: "demo", Mode: agent.Durable},
+			{Name: "divide", Type: agent.ToolAgent, Agent: "lead", Mode: agent.Durable},
+		}},
 	)
 	require.NoError(t, err)
 	return catalog
