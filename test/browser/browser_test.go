@@ -147,6 +147,22 @@ func (b *browser) press(xpath string) {
 	})
 }
 
+// follow follows a link in a part of a page that may be replaced at any moment: where it stood, another one may stand by the
+// time a mouse is pressed.
+func (b *browser) follow(xpath string) {
+	b.t.Helper()
+	script := fmt.Sprintf(`new Promise((done) => { const look = () => {
+		const link = document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue;
+		if (!link) { setTimeout(look, 50); return }
+		link.click(); done(true) }; look() })`, xpath)
+	within(b, "follow "+xpath, func() (any, error) {
+		return chromedp.RunResponse(b.ctx, chromedp.Func(func(ctx context.Context, page *chromedp.Target) error {
+			_, err := chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise)(ctx, page)
+			return err
+		}))
+	})
+}
+
 func (b *browser) fill(xpath, text string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue.value = "", true`, xpath))

@@ -27,7 +27,7 @@ func TestWhatAPersonOnCallDoes(t *testing.T) {
 	b.press(`//nav//a[text()="Overview"]`)
 	b.awaitText(`[data-part="suspended"]`, "limit")
 
-	b.press(`//section[@data-part="suspended"]//a[@title="` + string(stuck.ID) + `"]`)
+	b.follow(`//section[@data-part="suspended"]//a[@title="` + string(stuck.ID) + `"]`)
 	b.awaitText(`[data-part="why"]`, "It has reached one of its limits (maxModelRequests (1))")
 	b.click(`//details[@id="resume-with"]/summary`)
 	b.fill(`//details[@id="resume-with"]//input[@name="maxModelRequests"]`, "10")
@@ -37,7 +37,7 @@ func TestWhatAPersonOnCallDoes(t *testing.T) {
 	b.awaitText(`[data-part="answer"]`, "It was found.")
 
 	b.press(`//nav//a[text()="Overview"]`)
-	b.press(`//section[@data-part="asking"]//a[@title="` + string(asking.ID) + `"]`)
+	b.follow(`//section[@data-part="asking"]//a[@title="` + string(asking.ID) + `"]`)
 	b.approveEdited(t, w)
 	b.cancelOther(t, w, other)
 	b.forkAndWatch(t, w, asking)
