@@ -26,6 +26,9 @@ type Visit struct {
 // Local is the visit of everybody on an installation without keys.
 func Local() *Visit { return &Visit{Authority: execution.LocalAuthority(), local: true} }
 
+// Keyless reports whether the installation has no keys, and everybody is its operator.
+func (v *Visit) Keyless() bool { return v.local }
+
 // Ends reports whether the credential can become bad, so that Check is worth the while.
 func (v *Visit) Ends() bool { return !v.Until.IsZero() || v.keys != nil || v.again != nil }
 

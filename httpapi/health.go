@@ -20,7 +20,7 @@ func (s *Server) live(c echo.Context) error {
 	}{"live"})
 }
 
-// ready says whether work can be taken, and what it would stand on.
+// ready says whether work can be taken, and how durable that is; what Redis that stands on, to those who may come in.
 func (s *Server) ready(c echo.Context) error {
 	if s.stopping.Err() != nil {
 		return execution.NewAPIError(execution.Unavailable, "the server is shutting down")
@@ -30,6 +30,9 @@ func (s *Server) ready(c echo.Context) error {
 	readiness, err := s.cfg.Ready(ctx)
 	if err != nil {
 		return execution.NewAPIError(execution.Unavailable, "Redis cannot be reached").After(time.Second).Because(err)
+	}
+	if _, err := s.cfg.Access.Enter(c.Request()); err != nil {
+		readiness.Redis = nil
 	}
 	return c.JSON(http.StatusOK, struct {
 		Status  string `json:"status"`

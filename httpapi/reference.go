@@ -19,11 +19,18 @@ func (s *Server) document(c echo.Context) error {
 	return s.described(c, func(d *openapi.Document) openapi.File { return d.JSON })
 }
 
-// reference is the description as a page. It loads its style from here and nothing from anywhere else.
+// reference is the description as a page. Where calls need a key its commands show one. It loads its style from here and nothing from anywhere else.
 func (s *Server) reference(c echo.Context) error {
 	c.Response().Header().Set("Content-Security-Policy",
 		"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	return s.described(c, func(d *openapi.Document) openapi.File { return d.Page })
+	visit, err := s.cfg.Access.Enter(c.Request())
+	keyed := err != nil || !visit.Keyless()
+	return s.described(c, func(d *openapi.Document) openapi.File {
+		if keyed {
+			return d.KeyedPage
+		}
+		return d.Page
+	})
 }
 
 func (s *Server) referenceStyle(c echo.Context) error {

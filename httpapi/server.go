@@ -24,7 +24,7 @@ type Runtime interface {
 
 // Readiness is what /readyz says about what the API stands on.
 type Readiness struct {
-	Redis      any    `json:"redis,omitempty"`      // what was found out about it
+	Redis      any    `json:"redis,omitempty"`      // what was found out about it; shown to those who may come in
 	Durability string `json:"durability,omitempty"` // how durable a written step is
 }
 

@@ -21,6 +21,8 @@ type Document struct {
 	JSON  File // the document
 	Page  File // the reference, which asks for Style under docs/style.css
 	Style File
+	// KeyedPage is Page with commands that show a key, for installations that have keys.
+	KeyedPage File
 }
 
 // File is what is served under a path. ETag is the quoted SHA-256 of Content.
@@ -45,13 +47,18 @@ func Load() (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi: encode: %w", err)
 	}
-	page, style, err := render(root)
+	page, style, err := render(root, false)
+	if err != nil {
+		return nil, err
+	}
+	keyed, _, err := render(root, true)
 	if err != nil {
 		return nil, err
 	}
 	return &Document{
 		JSON: newFile("application/json", text),
-		Page: newFile("text/html; charset=utf-8", page), Style: newFile("text/css; charset=utf-8", style),
+		Page: newFile("text/html; charset=utf-8", page), KeyedPage: newFile("text/html; charset=utf-8", keyed),
+		Style: newFile("text/css; charset=utf-8", style),
 	}, nil
 }
 

@@ -18,6 +18,7 @@ var styleText []byte
 // page is what the template shows.
 type page struct {
 	Title, Summary string
+	Keyed          bool
 	About          []paragraph
 	Groups         []group
 	Types          []typeEntry
@@ -84,13 +85,13 @@ type typeEntry struct {
 	Examples []string
 }
 
-// render makes the page of the joined document.
-func render(root *object) (html, style []byte, err error) {
+// render makes the page of the joined document. Keyed, its commands show a key where a call needs one.
+func render(root *object, keyed bool) (html, style []byte, err error) {
 	tmpl, err := template.New("page").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(pageText)
 	if err != nil {
 		return nil, nil, fmt.Errorf("openapi: the page: %w", err)
 	}
-	r := renderer{root: root}
+	r := renderer{root: root, keyed: keyed}
 	var out bytes.Buffer
 	if err := tmpl.Execute(&out, r.page()); err != nil {
 		return nil, nil, fmt.Errorf("openapi: the page: %w", err)
@@ -99,11 +100,16 @@ func render(root *object) (html, style []byte, err error) {
 }
 
 // renderer reads the document for the page.
-type renderer struct{ root *object }
+type renderer struct {
+	root  *object
+	keyed bool
+}
 
 func (r renderer) page() page {
 	info := r.root.at("info")
-	p := page{Title: info.text("title"), Summary: info.text("summary"), About: paragraphs(info.text("description"))}
+	p := page{
+		Title: info.text("title"), Summary: info.text("summary"), About: paragraphs(info.text("description")), Keyed: r.keyed,
+	}
 	for _, tag := range r.root.list("tags") {
 		tag := tag.(*object)
 		g := group{Name: tag.text("name"), Anchor: strings.ToLower(tag.text("name")), About: inline(tag.text("description"))}
@@ -167,9 +173,22 @@ func (r renderer) call(path, method string, shared []any, operation *object) cal
 		c.Answers = append(c.Answers, r.answer(status, r.deref(responses.values[status])))
 	}
 	for _, sample := range operation.list("x-codeSamples") {
-		c.Samples = append(c.Samples, strings.TrimSpace(sample.(*object).text("source")))
+		c.Samples = append(c.Samples, r.sample(operation, strings.TrimSpace(sample.(*object).text("source"))))
 	}
 	return c
+}
+
+// sample is a command as the page shows it. Calls take a key unless they say of themselves what they take.
+func (r renderer) sample(operation *object, command string) string {
+	_, own := operation.values["security"]
+	takes := !own
+	for _, scheme := range operation.list("security") {
+		takes = takes || scheme.(*object).values["bearer"] != nil
+	}
+	if !takes || !r.keyed {
+		return command
+	}
+	return strings.Replace(command, "curl ", `curl -H "Authorization: Bearer $PAWL_API_KEY" `, 1)
 }
 
 func (r renderer) answer(status string, response *object) answer {
