@@ -117,6 +117,8 @@ func problem(err error) error {
 		class = sdk.ErrUnsupportedOperation
 	case execution.Internal:
 		return api
+	case execution.Unauthenticated, execution.Forbidden, execution.MethodNotAllowed, execution.NotAcceptable,
+		execution.Overloaded, execution.Unavailable: // proxies and clients see it by the status
 	}
 	text := api.Detail
 	if api.Field != "" {
