@@ -17,7 +17,8 @@ const (
 	WaitsForChild    WaitingFor = "child"    // delegates are running
 	WaitsForRemote   WaitingFor = "remote"   // a remote agent is working
 	WaitsForResume   WaitingFor = "resume"   // it is suspended
-	WaitsForCleanup  WaitingFor = "cleanup"  // it is finalizing
+	WaitsForCleanup  WaitingFor = "cleanup"  // it is finalizing, or has ended and something is still to be undone
+	WaitsForCancel   WaitingFor = "cancel"   // its parent has ended: the reaper ends it
 )
 
 // Why says what an execution waits for and what happens next by itself.
@@ -29,6 +30,7 @@ type Why struct {
 	Next       *WhyNext    `json:"next,omitempty"`      // nil: nothing happens by itself
 	Holder     *WhyHolder  `json:"holder,omitempty"`    // who holds the claim
 	Queue      *WhyQueue   `json:"queue,omitempty"`     // where its task stands
+	Children   []Child     `json:"children,omitempty"`  // those that have not ended, if it waits for them
 	LastError  *WhyFailure `json:"lastError,omitempty"` // why the last attempt failed
 }
 

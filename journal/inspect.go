@@ -26,6 +26,8 @@ type Inspection struct {
 	RunnableAtMs int64
 	// LookAtMs is when somebody looks at the row again, whatever happens meanwhile.
 	LookAtMs int64
+	// CleanupAtMs is when the next attempt to clean up after the row is due, 0: none is.
+	CleanupAtMs int64
 	// ActiveID is the conversation's active execution, empty when none is. Ahead is how many executions come before this one
 	// in the line, if it waits for its turn.
 	ActiveID execution.ID

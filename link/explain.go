@@ -14,6 +14,10 @@ type facts struct {
 	journal.Inspection
 	retried *execution.Event // the last failed attempt at the step; nil: none, or not known
 	place   *execution.Place // of the task; nil: not known, or there is no task
+	family  *family          // nil: it waits for no child
+	// task is that of the remote agent, and taskSinceMs since when it has the work; empty and 0: not known.
+	task        string
+	taskSinceMs int64
 }
 
 // explain says what the execution waits for. It is a function of the facts and nothing else.
@@ -26,6 +30,9 @@ func (f *facts) explain() execution.Why {
 		return why
 	case row.State == execution.Finalizing:
 		f.finalizing(&why)
+	case row.CancelRequested && row.Claim == nil:
+		f.left(&why)
+		return why
 	case row.State == execution.Suspended:
 		f.suspended(&why)
 	case row.Claim != nil:
@@ -57,12 +64,14 @@ func (f *facts) ended(why *execution.Why) {
 	default:
 		why.Detail = "It has ended: it failed."
 	}
+	f.unclean(why)
 }
 
 func (f *facts) finalizing(why *execution.Why) {
 	why.WaitingFor = execution.WaitsForCleanup
 	why.Detail = "Its work is over and its clean-up is under way. It ends when that is done."
 	why.Next = &execution.WhyNext{AtMs: f.LookAtMs, What: "it ends, with its clean-up done or not"}
+	f.unclean(why)
 }
 
 // held: a worker has the claim, or had it until it ran out.
@@ -157,10 +166,10 @@ func (f *facts) waiting(why *execution.Why) {
 		why.WaitingFor, why.Detail = execution.WaitsForSchedule, "Its start time has not come."
 		next("it becomes runnable")
 	case execution.WaitChild:
-		why.WaitingFor, why.Detail = execution.WaitsForChild, "Delegates are running: their results let it go on."
+		f.children(why)
 		next("somebody looks whether a result has come")
 	case execution.WaitRemote:
-		why.WaitingFor, why.Detail = execution.WaitsForRemote, "A remote agent is working on it."
+		f.remote(why)
 		next("the remote agent is asked how far it is")
 	case execution.WaitAuth:
 		why.WaitingFor, why.Detail = execution.WaitsForAuth, "It waits for somebody to authorize it."

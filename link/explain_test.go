@@ -280,3 +280,54 @@ func TestWhyNeverShowsAFence(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(shown), "secret")
 }
+
+func TestWhyNamesTheChildrenAndWhatTheFirstWaitsFor(t *testing.T) {
+	t.Parallel()
+	first := standing(asks(execution.Approval, execution.WaitInput, 0, ""))
+	open := make([]execution.Child, 7)
+	for i := range open {
+		open[i] = execution.Child{ID: "exec_child", Agent: "researcher", State: execution.Running}
+	}
+	f := standing(waits(execution.WaitChild, 0))
+	f.family = &family{all: 9, open: open, first: &first}
+	why := f.explain()
+	require.Equal(t, open, why.Children)
+	require.Contains(t, why.Detail, "7 of its 9 children have not ended")
+	require.Contains(t, why.Detail, "exec_child (researcher), and 2 more.")
+	require.Contains(t, why.Detail, "Of the first: It waits for a decision about tool calls: input to the request req_5_0 lets it go on.")
+	f.family = &family{all: 9}
+	require.Contains(t, f.explain().Detail, "about to go on")
+	f.family = &family{all: 2, open: open[:1]}
+	require.NotContains(t, f.explain().Detail, "Of the first")
+}
+
+func TestWhySaysThatAParentHasEnded(t *testing.T) {
+	t.Parallel()
+	for _, state := range []execution.State{execution.Queued, execution.Running, execution.WaitingForInput, execution.Suspended} {
+		f := standing(func(f *facts) { f.Execution.State, f.Execution.CancelRequested = state, true })
+		why := f.explain()
+		require.Equal(t, execution.WaitsForCancel, why.WaitingFor, state)
+		require.Contains(t, why.Detail, "Its parent has ended", state)
+		require.Equal(t, theLook, why.Next.AtMs)
+	}
+}
+
+func TestWhySaysWhatIsStillToBeUndone(t *testing.T) {
+	t.Parallel()
+	f := standing(func(f *facts) {
+		f.Execution.State, f.CleanupAtMs, f.Execution.Cleanup = execution.Completed, theLook, []byte("a secret handle")
+		f.Execution.Delegation = &journal.Delegation{LeaseRef: "lease"}
+	})
+	why := f.explain()
+	require.Equal(t, execution.WaitsForCleanup, why.WaitingFor)
+	require.Equal(t, "It has ended: it is completed. Its clean-up is open: its delegation is to be revoked, and what it began outside, "+
+		"such as the task of a remote agent, is to be undone.", why.Detail)
+	require.Equal(t, theLook, why.Next.AtMs)
+	f.Execution.State = execution.Finalizing
+	why = f.explain()
+	require.Equal(t, execution.WaitsForCleanup, why.WaitingFor)
+	require.Contains(t, why.Detail, "Its clean-up is open")
+	require.Contains(t, why.Next.What, "it ends")
+	f.Execution.Cleanup, f.Execution.Delegation = nil, nil
+	require.NotContains(t, f.explain().Detail, "is open")
+}

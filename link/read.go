@@ -14,7 +14,7 @@ func (l *session) Execution(ctx context.Context, id execution.ID) (execution.Vie
 	if err != nil {
 		return execution.View{}, err
 	}
-	return row.View(), nil
+	return l.service.view(ctx, &row)
 }
 
 // Events implements RuntimeLink.
@@ -101,7 +101,7 @@ func (l *session) Wait(
 		return changed || row.State.Terminal()
 	}
 	if d == 0 || done() {
-		return row.View(), nil
+		return l.service.view(ctx, &row)
 	}
 	return l.service.await(ctx, id, min(d, MaxWait), &row, done)
 }
@@ -125,7 +125,7 @@ func (s *Service) await(
 			return execution.View{}, s.problem(ctx, "wait "+string(id), err)
 		}
 		if over || done() {
-			return row.View(), nil
+			return s.view(ctx, row)
 		}
 		if over, err = hint(ctx, subscription.Signals(), again.C, end.C); err != nil {
 			return execution.View{}, err

@@ -23,6 +23,7 @@ type Journal interface {
 	Delete(ctx context.Context, id execution.ID) error
 	OpenExecutions(ctx context.Context) (int64, error)
 	Get(ctx context.Context, id execution.ID) (journal.Execution, error)
+	Children(ctx context.Context, id execution.ID) ([]journal.Child, error)
 	List(ctx context.Context, listing journal.Listing) (journal.ListPage, error)
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)

@@ -29,7 +29,13 @@ func (l *session) Why(ctx context.Context, id execution.ID) (execution.Why, erro
 		return execution.Why{}, err
 	}
 	known := facts{Inspection: seen}
+	if l.service.cfg.RemoteTask != nil && len(seen.Execution.Cleanup) > 0 {
+		known.task, known.taskSinceMs = l.service.cfg.RemoteTask(seen.Execution.Cleanup)
+	}
 	if known.retried, err = l.service.lastRetry(ctx, &seen.Execution); err != nil {
+		return execution.Why{}, l.service.problem(ctx, "why "+string(id), err)
+	}
+	if known.family, err = l.service.family(ctx, &seen.Execution); err != nil {
 		return execution.Why{}, l.service.problem(ctx, "why "+string(id), err)
 	}
 	if seen.Task != nil {

@@ -37,6 +37,7 @@ type fakeRemote struct {
 	bulk        []execution.BulkResult
 	deleteErrs  map[execution.ID]error
 	agents      []execution.AgentSummary
+	views       map[execution.ID]execution.View // of others than the one
 }
 
 func newFake(view execution.View) *fakeRemote {
@@ -53,9 +54,12 @@ func (f *fakeRemote) Create(_ context.Context, key string, request execution.Cre
 	return execution.Created{View: f.view}, f.err
 }
 
-func (f *fakeRemote) Execution(context.Context, execution.ID) (execution.View, error) {
+func (f *fakeRemote) Execution(_ context.Context, id execution.ID) (execution.View, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if view, other := f.views[id]; other {
+		return view, nil
+	}
 	return f.view, f.err
 }
 

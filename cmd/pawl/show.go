@@ -15,7 +15,7 @@ func newShow(s streams, dial dialer) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show where an execution stands", Args: cobra.ExactArgs(1),
-		Long:    "Show where an execution stands, what it has spent, and its question or its answer.\n\nWith --json one value: its view.",
+		Long:    "Show where an execution stands, what it has spent, its question or its answer, and the tree of its children.\n\nWith --json one value: its view.",
 		Example: asTyped(self(), "  pawl show exec_07…\n  pawl show --json exec_07… | jq -r .outcome.answer"),
 		RunE: onExecution(dial, func(ctx context.Context, to target, _ []string) error {
 			view, err := to.api.Execution(ctx, to.id)
@@ -25,7 +25,10 @@ func newShow(s streams, dial dialer) *cobra.Command {
 			if asJSON {
 				return sayJSON(s.out, view)
 			}
-			return tellView(s, view)
+			if err := tellView(s, view); err != nil {
+				return err
+			}
+			return tellTree(ctx, s, to.api, view)
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -39,6 +42,9 @@ func tellView(s streams, view execution.View) error {
 	t.row("conversation", string(view.ConversationID))
 	if from := view.ForkedFrom; from != nil {
 		t.row("forked from", fmt.Sprintf("%s, step %d", from.ExecutionID, from.Step))
+	}
+	if parent := view.Parent; parent != nil {
+		t.row("child of", fmt.Sprintf("%s, call %s", parent.Execution, parent.Call))
 	}
 	t.row("step", fmt.Sprintf("%d, at %s", view.Step, view.Node))
 	spent := fmt.Sprintf("%s, %d+%d tokens, %s", counted(int(view.Usage.Requests), "request"),

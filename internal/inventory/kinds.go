@@ -26,6 +26,7 @@ func Kinds() []Kind {
 		{"inbox", "{pNN}:x:<id>:inbox", purged},
 		{"receipts", "{pNN}:x:<id>:receipts", purged},
 		{"results", "{pNN}:x:<id>:results", purged + ", or with the last fork that has them"},
+		{"children", "{pNN}:x:<id>:children, :open", purged},
 		{"blobs", "{pNN}:x:<id>:blobs", purged + "; of an earlier release"},
 		{"push configs", "{pNN}:x:<id>:push", purged},
 		{"conversation", "{pNN}:conv:<id>", "with its last execution and the last fork of that, by the reaper"},
@@ -64,7 +65,7 @@ func shapes() []shape {
 		all = append(all, of(tail, part+"x:"+id+":"+tail))
 	}
 	return append(all,
-		of("row", part+"x:"+id), of("push configs", part+"x:"+id+":push"),
+		of("row", part+"x:"+id), of("push configs", part+"x:"+id+":push"), of("children", part+"x:"+id+":(children|open)"),
 		of("conversation", part+"conv:"+id), of("messages", part+"conv:"+id+":messages"),
 		of("waiting", part+"conv:"+id+":waiting"), of("conversation listing", part+"conv:"+id+":executions"),
 		of("index", part+"(due|handoff|purge|cleanup|push)"), of("listing", part+"((tenant|caller):.*|named)"),

@@ -15,6 +15,7 @@ func TestKindsAreToldByTheirKeys(t *testing.T) {
 		"pawl:{p63}:conv:a%3ab:messages": "messages", "pawl:{p00}:due": "index", "pawl:{p00}:push": "index", "pawl:{p07}:x:exec_07A:push": "push configs", "pawl:{p00}:tenant::de:fault": "listing",
 		"pawl:{p00}:caller:failed:1:a:b:c": "listing", "pawl:{p00}:idem:0f": "idempotency key", "pawl:def:00": "definition",
 		"pawl:worker:A": "worker", "pawl:worker:A:holding": "worker", "pawl:workers": "worker", "pawl:{wake}:bell:x": "wake-up",
+		"pawl:{p07}:x:exec_07A:children": "children", "pawl:{p07}:x:exec_07A:open": "children",
 		"pawl:keys": "API keys", "asynq:{default}:t:exec.1.1": "task", "asynq:{default}:processed:2026-11-29": "queue",
 		"asynq:servers:{host:1:x}": "queue server", "asynq:queues": "queue server", "pawl:streamtoken:ab": "stream token", "pawl:logins": "begun logins",
 		"pawl:{p07}:x:exec_07A:nobody": Unknown, "pawl:{p7}:due": Unknown, "pawl:other": Unknown, "asynq:other": Unknown,

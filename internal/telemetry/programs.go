@@ -19,6 +19,8 @@ func (m *Metrics) Reaper(total func() reaper.Report) {
 		"expired":   func(r reaper.Report) int64 { return r.Expired },
 		"purged":    func(r reaper.Report) int64 { return r.Purged },
 		"bad":       func(r reaper.Report) int64 { return r.Bad },
+		"cleaned":   func(r reaper.Report) int64 { return r.Cleaned },
+		"unclean":   func(r reaper.Report) int64 { return r.Unclean },
 		"repaired":  func(r reaper.Report) int64 { return r.Repaired },
 	} {
 		m.total("pawl_reaper_entries_total", "Entries whose time had come, by what the reaper did about them.",

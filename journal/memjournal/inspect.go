@@ -21,7 +21,7 @@ func (s *Store) Inspect(ctx context.Context, id execution.ID) (journal.Inspectio
 	}
 	c := s.conversations[r.talk()]
 	inspection := journal.Inspection{
-		Execution: r.snapshot(), NowMs: now, LookAtMs: r.atMs, ActiveID: c.active,
+		Execution: r.snapshot(), NowMs: now, LookAtMs: r.atMs, CleanupAtMs: r.cleanupMs, ActiveID: c.active,
 		Ahead: max(0, slices.Index(c.waiting, id)),
 	}
 	if r.index == indexHandoff {

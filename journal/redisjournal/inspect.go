@@ -31,6 +31,7 @@ func decodeInspection(r *reply) (inspection journal.Inspection, err error) {
 	}
 	inspection.NowMs, inspection.LookAtMs = r.number(7), int64(r.count(8))
 	inspection.ActiveID, inspection.Ahead = execution.ID(r.text(9)), int(r.number(10))
+	inspection.CleanupAtMs = int64(r.count(11))
 	return inspection, r.err
 }
 

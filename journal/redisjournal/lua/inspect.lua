@@ -2,7 +2,8 @@
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: the tail.
 -- Returns: row, see whole(); the task that should be standing and since when in ms (both empty: none), now in ms, the score
---   of its entry, the active execution (empty: none), how many come before it in the line.
+--   of its entry, the active execution (empty: none), how many come before it in the line, when the next attempt to clean up
+--   after it is due in ms (empty: none).
 -- Refuses: NOTFOUND.
 -- Invariant: writes nothing; everything is of one moment.
 local t = tail()
@@ -15,4 +16,5 @@ row[8] = t.stamp
 row[9] = redis.call('ZSCORE', x[x.was], x.row.id) or ''
 row[10] = redis.call('HGET', key, 'active') or ''
 row[11] = text(redis.call('ZRANK', key .. ':waiting', x.row.id) or 0)
+row[12] = redis.call('ZSCORE', partition(x) .. 'cleanup', x.row.id) or ''
 return row
