@@ -96,7 +96,7 @@ func (m *machine) noteRemote(run *RemoteRun) (*[]byte, error) {
 	if run == nil || run.Noted {
 		return nil, nil
 	}
-	data, err := encodeCleanup(m.definition.Name, run.State)
+	data, err := encodeCleanup(m.definition.Name, m.env.NowMs(), run.State)
 	if err != nil {
 		return nil, err
 	}

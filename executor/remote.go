@@ -75,18 +75,20 @@ const cleanupVersion = 1
 
 // remoteCleanup is what a row keeps for whoever undoes a remote run.
 type remoteCleanup struct {
-	V     int                     `json:"v"`
-	Agent string                  `json:"agent"`
-	State *backend.PersistedState `json:"state,omitempty"`
+	V     int    `json:"v"`
+	Agent string `json:"agent"`
+	// SinceMs is when the remote was told what it works on.
+	SinceMs int64                   `json:"sinceMs"`
+	State   *backend.PersistedState `json:"state,omitempty"`
 }
 
 // encodeCleanup is what a row keeps of an open remote run. What the remote said so far is of no use for that.
-func encodeCleanup(agentID string, state *backend.PersistedState) ([]byte, error) {
+func encodeCleanup(agentID string, sinceMs int64, state *backend.PersistedState) ([]byte, error) {
 	state = state.Clone()
 	if state != nil {
 		delete(state.Extensions, backend.OutputStateKey)
 	}
-	data, err := json.Marshal(remoteCleanup{V: cleanupVersion, Agent: agentID, State: state})
+	data, err := json.Marshal(remoteCleanup{V: cleanupVersion, Agent: agentID, SinceMs: sinceMs, State: state})
 	if err != nil {
 		return nil, fmt.Errorf("encode the clean-up of a remote run: %w", err)
 	}
@@ -104,20 +106,20 @@ func decodeCleanup(data []byte) (remoteCleanup, error) {
 	return stored, nil
 }
 
-// RemoteTask is the id of the remote's task among what a row keeps of a remote run; empty when none is known. Whoever shows
-// rows gets it as a function value.
-func RemoteTask(cleanup []byte) string {
+// RemoteTask is the id of the remote's task among what a row keeps of a remote run, and since when the remote has what it
+// works on, in milliseconds since 1970; empty and 0 when that is not known. Whoever shows rows gets it as a function value.
+func RemoteTask(cleanup []byte) (task string, sinceMs int64) {
 	stored, err := decodeCleanup(cleanup)
 	if err != nil || stored.State == nil {
-		return ""
+		return "", 0
 	}
 	for _, extension := range stored.State.Extensions {
 		var handle struct {
 			TaskID string `json:"taskId"`
 		}
 		if json.Unmarshal(extension, &handle) == nil && handle.TaskID != "" {
-			return handle.TaskID
+			return handle.TaskID, stored.SinceMs
 		}
 	}
-	return ""
+	return "", stored.SinceMs
 }

@@ -31,7 +31,7 @@ func TestARemoteRunPassesTheNineBoundariesAndHoldsNoWorker(t *testing.T) {
 			row := w.row()
 			require.Nil(t, row.Claim, "waiting holds no worker")
 			require.Equal(t, execution.WaitRemote, row.Wait.Kind)
-			require.Equal(t, "t1", RemoteTask(row.Cleanup))
+			require.Equal(t, "t1", taskOf(row))
 			row = w.drive()
 			require.Equal(t, execution.Completed, row.State)
 			require.Equal(t, "Booked.", row.Outcome.Answer)
@@ -184,7 +184,7 @@ func TestACancelReachesTheRemoteWhileItIsCalled(t *testing.T) {
 				require.Empty(t, row.Cleanup, name)
 				return
 			}
-			require.Equal(t, "t1", RemoteTask(row.Cleanup), "the row says what is still to be undone")
+			require.Equal(t, "t1", taskOf(row), "the row says what is still to be undone")
 		})
 	}
 }

@@ -197,7 +197,8 @@ func noted(t *testing.T, a advance) string {
 	if len(*a.cleanup) == 0 {
 		return ""
 	}
-	task := RemoteTask(*a.cleanup)
+	task, since := RemoteTask(*a.cleanup)
+	require.NotZero(t, since)
 	require.NotEmpty(t, task)
 	return task
 }
@@ -246,4 +247,9 @@ func (p *published) behind(t *testing.T, node string) []string {
 		}
 	}
 	return out
+}
+
+func taskOf(row journal.Execution) string {
+	task, _ := RemoteTask(row.Cleanup)
+	return task
 }
