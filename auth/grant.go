@@ -30,6 +30,14 @@ func grantOf(visit *Visit) grant {
 	return g
 }
 
+// owner is whose the grant is: the key's that was shown, or without one the caller's.
+func (g grant) owner() string {
+	if g.Key != "" {
+		return "key " + g.Key
+	}
+	return "caller " + execution.CallerScope{Tenant: g.Tenant, Subject: g.Subject}.String()
+}
+
 // visit is the visit of whoever shows the grant. It is checked.
 func (g grant) visit(ctx context.Context, keys *Keys, again func(context.Context) error) (*Visit, error) {
 	visit := &Visit{

@@ -12,7 +12,10 @@ const SessionTTL = 12 * time.Hour
 // SessionCookie is the name of the cookie of a session.
 const SessionCookie = "pawl_session"
 
-const sessionKind = "session"
+// MaxSessions is how many sessions of one key last at once, or of one caller who shows no key: a further one ends the oldest.
+const MaxSessions = 100
+
+func sessionKind() kind { return kind{name: "session", longest: SessionTTL, most: MaxSessions} }
 
 // Sessions keeps the sessions of browsers, which cannot send a key with every request. A session has the authority of the
 // credential that it was created with and dies with that one's key. It is safe for concurrent use.
@@ -28,7 +31,7 @@ func (s *Sessions) Create(ctx context.Context, r *http.Request, visit *Visit) (*
 		return nil, problem(ctx, errExpired)
 	}
 	secret := newSecret()
-	if _, err := s.vault.put(ctx, sessionKind, secret, grantOf(visit), ttl); err != nil {
+	if _, err := s.vault.put(ctx, sessionKind(), secret, grantOf(visit), ttl); err != nil {
 		return nil, problem(ctx, err)
 	}
 	return cookie(r, secret, int(ttl.Seconds())), nil
@@ -39,9 +42,12 @@ func (s *Sessions) Find(ctx context.Context, value string) (*Visit, error) {
 	if value == "" || len(value) > maxCredential {
 		return nil, problem(ctx, errUnknown)
 	}
-	var granted grant
-	get := func(ctx context.Context) error { return s.vault.get(ctx, sessionKind, value, &grant{}) }
-	if err := s.vault.get(ctx, sessionKind, value, &granted); err != nil {
+	get := func(ctx context.Context) error {
+		_, err := s.vault.get(ctx, sessionKind(), value)
+		return err
+	}
+	granted, err := s.vault.get(ctx, sessionKind(), value)
+	if err != nil {
 		return nil, problem(ctx, err)
 	}
 	visit, err := granted.visit(ctx, s.keys, get)
@@ -54,7 +60,7 @@ func (s *Sessions) Find(ctx context.Context, value string) (*Visit, error) {
 // End ends the session of the request, if it has one, and gives the cookie that takes the browser's away.
 func (s *Sessions) End(ctx context.Context, r *http.Request) (*http.Cookie, error) {
 	if shown, err := r.Cookie(SessionCookie); err == nil && shown.Value != "" {
-		if err := s.vault.end(ctx, sessionKind, shown.Value); err != nil {
+		if err := s.vault.end(ctx, sessionKind(), shown.Value); err != nil {
 			return nil, problem(ctx, err)
 		}
 	}

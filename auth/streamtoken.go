@@ -11,10 +11,15 @@ import (
 // StreamTokenTTL is how long a stream token opens its stream.
 const StreamTokenTTL = 10 * time.Minute
 
-const (
-	streamPrefix = "pawlstream_"
-	streamKind   = "streamtoken"
-)
+// MaxStreamTokens is how many stream tokens of one key are good at once, or of one caller who shows no key: a further one
+// ends the oldest.
+const MaxStreamTokens = 1000
+
+const streamPrefix = "pawlstream_"
+
+func streamKind() kind {
+	return kind{name: "streamtoken", longest: StreamTokenTTL, most: MaxStreamTokens}
+}
 
 // StreamTokens makes and knows the tokens that open the stream of one execution, for clients that cannot send a header. It is
 // safe for concurrent use.
@@ -37,7 +42,7 @@ func (s *StreamTokens) Mint(ctx context.Context, visit *Visit, id execution.ID) 
 	}
 	token, granted := streamPrefix+newSecret(), grantOf(visit)
 	granted.Execution = id
-	ends, err := s.vault.put(ctx, streamKind, token, granted, ttl)
+	ends, err := s.vault.put(ctx, streamKind(), token, granted, ttl)
 	if err != nil {
 		return execution.StreamToken{}, problem(ctx, err)
 	}
@@ -50,8 +55,8 @@ func (s *StreamTokens) Find(ctx context.Context, token string, id execution.ID) 
 	if !strings.HasPrefix(token, streamPrefix) || len(token) > maxCredential {
 		return nil, refusedIn(paramToken)
 	}
-	var granted grant
-	if err := s.vault.get(ctx, streamKind, token, &granted); err != nil {
+	granted, err := s.vault.get(ctx, streamKind(), token)
+	if err != nil {
 		return nil, in(paramToken, problem(ctx, err))
 	}
 	visit, err := granted.visit(ctx, s.keys, nil)

@@ -5,66 +5,110 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// vault keeps records under the hash of a secret for a while.
-type vault interface {
-	// put stores the record and gives the instant of its end, of the vault's clock.
-	put(ctx context.Context, kind, secret string, record any, ttl time.Duration) (endsAtMs int64, err error)
-	// get reads a record; errUnknown when there is none.
-	get(ctx context.Context, kind, secret string, record any) error
-	// end deletes a record, and is content when there is none.
-	end(ctx context.Context, kind, secret string) error
+// kind is what records stand for.
+type kind struct {
+	name    string
+	longest time.Duration // that one lasts
+	most    int           // of one owner
 }
 
-// redisVault is what every replica sees. A record is a string with a time to live.
+// vault keeps grants under the hash of a secret for a while.
+type vault interface {
+	// put stores the grant and gives the instant of its end, of the vault's clock. Of one owner's it keeps the latest
+	// kind.most: an older one is as if it had ended. The bound is soft: grants of the same moment may pass it.
+	put(ctx context.Context, of kind, secret string, granted grant, ttl time.Duration) (endsAtMs int64, err error)
+	// get reads a grant; errUnknown when there is none.
+	get(ctx context.Context, of kind, secret string) (grant, error)
+	// end deletes a grant, and is content when there is none.
+	end(ctx context.Context, of kind, secret string) error
+}
+
+// redisVault is what every replica sees. A record is a string with a time to live; a zset lists an owner's by when they were
+// made, in microseconds of the replica that made them.
 type redisVault struct {
 	rdb    redis.UniversalClient
 	prefix string
 }
 
-func (v redisVault) name(kind, secret string) string {
-	return v.prefix + ":" + kind + ":" + hashOf(secret)
+func (v redisVault) name(of kind, hash string) string { return v.prefix + ":" + of.name + ":" + hash }
+
+func (v redisVault) list(of kind, granted grant) string {
+	return v.prefix + ":" + of.name + "s:" + hashOf(granted.owner())
 }
 
-func (v redisVault) put(ctx context.Context, kind, secret string, record any, ttl time.Duration) (int64, error) {
-	text, err := json.Marshal(record)
+func (v redisVault) put(ctx context.Context, of kind, secret string, granted grant, ttl time.Duration) (int64, error) {
+	text, err := json.Marshal(granted)
 	if err != nil {
-		return 0, fmt.Errorf("store a %s: %w", kind, err)
+		return 0, fmt.Errorf("store a %s: %w", of.name, err)
 	}
 	var clock *redis.TimeCmd
+	var older *redis.StringSliceCmd
+	list, hash, now := v.list(of, granted), hashOf(secret), time.Now()
 	_, err = v.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		clock = pipe.Time(ctx) // first: the record lasts at least as long as is said
-		pipe.Set(ctx, v.name(kind, secret), text, ttl)
+		pipe.Set(ctx, v.name(of, hash), text, ttl)
+		pipe.ZRemRangeByScore(ctx, list, "-inf", strconv.FormatInt(now.Add(-of.longest).UnixMicro(), 10))
+		pipe.ZAdd(ctx, list, redis.Z{Score: float64(now.UnixMicro()), Member: hash})
+		older = pipe.ZRange(ctx, list, 0, int64(-of.most-1))
+		pipe.Expire(ctx, list, of.longest)
 		return nil
 	})
+	if err == nil {
+		err = v.drop(ctx, of, list, older.Val())
+	}
 	if err != nil {
-		return 0, fmt.Errorf("store a %s: %w", kind, err)
+		return 0, fmt.Errorf("store a %s: %w", of.name, err)
 	}
 	return clock.Val().Add(ttl).UnixMilli(), nil
 }
 
-func (v redisVault) get(ctx context.Context, kind, secret string, record any) error {
-	text, err := v.rdb.Get(ctx, v.name(kind, secret)).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return errUnknown
+// drop deletes records of a list.
+func (v redisVault) drop(ctx context.Context, of kind, list string, hashes []string) error {
+	if len(hashes) == 0 {
+		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(text, record)
-	}
-	if err != nil {
-		return fmt.Errorf("read a %s: %w", kind, err)
-	}
-	return nil
+	_, err := v.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, hash := range hashes {
+			pipe.Del(ctx, v.name(of, hash))
+			pipe.ZRem(ctx, list, hash) // behind it: what is cut off here is dropped with the next one
+		}
+		return nil
+	})
+	return err
 }
 
-func (v redisVault) end(ctx context.Context, kind, secret string) error {
-	if err := v.rdb.Del(ctx, v.name(kind, secret)).Err(); err != nil {
-		return fmt.Errorf("end a %s: %w", kind, err)
+func (v redisVault) get(ctx context.Context, of kind, secret string) (granted grant, err error) {
+	text, err := v.rdb.Get(ctx, v.name(of, hashOf(secret))).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return granted, errUnknown
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &granted)
+	}
+	if err != nil {
+		return granted, fmt.Errorf("read a %s: %w", of.name, err)
+	}
+	return granted, nil
+}
+
+func (v redisVault) end(ctx context.Context, of kind, secret string) error {
+	granted, err := v.get(ctx, of, secret)
+	if errors.Is(err, errUnknown) {
+		return nil
+	}
+	if err == nil {
+		err = v.drop(ctx, of, v.list(of, granted), []string{hashOf(secret)})
+	}
+	if err != nil {
+		return fmt.Errorf("end a %s: %w", of.name, err)
 	}
 	return nil
 }
@@ -76,40 +120,47 @@ type memoryVault struct {
 }
 
 type memoryRecord struct {
-	text []byte
-	ends time.Time
+	grant      grant
+	made, ends time.Time
 }
 
-func (v *memoryVault) put(_ context.Context, kind, secret string, record any, ttl time.Duration) (int64, error) {
-	text, err := json.Marshal(record)
-	if err != nil {
-		return 0, fmt.Errorf("store a %s: %w", kind, err)
-	}
+func (v *memoryVault) put(_ context.Context, of kind, secret string, granted grant, ttl time.Duration) (int64, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := time.Now()
+	oldest, count := "", 0
 	for name, kept := range v.records {
 		if !now.Before(kept.ends) {
 			delete(v.records, name)
+			continue
+		}
+		if !strings.HasPrefix(name, of.name+":") || kept.grant.owner() != granted.owner() {
+			continue
+		}
+		if count++; oldest == "" || kept.made.Before(v.records[oldest].made) {
+			oldest = name
 		}
 	}
-	v.records[kind+hashOf(secret)] = memoryRecord{text: text, ends: now.Add(ttl)}
+	if count >= of.most {
+		delete(v.records, oldest)
+	}
+	v.records[of.name+":"+hashOf(secret)] = memoryRecord{grant: granted, made: now, ends: now.Add(ttl)}
 	return now.Add(ttl).UnixMilli(), nil
 }
 
-func (v *memoryVault) get(_ context.Context, kind, secret string, record any) error {
-	v.mu.Lock()
-	kept, is := v.records[kind+hashOf(secret)]
-	v.mu.Unlock()
-	if !is || !time.Now().Before(kept.ends) {
-		return errUnknown
-	}
-	return json.Unmarshal(kept.text, record)
-}
-
-func (v *memoryVault) end(_ context.Context, kind, secret string) error {
+func (v *memoryVault) get(_ context.Context, of kind, secret string) (grant, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.records, kind+hashOf(secret))
+	kept, is := v.records[of.name+":"+hashOf(secret)]
+	if !is || !time.Now().Before(kept.ends) {
+		return grant{}, errUnknown
+	}
+	return kept.grant, nil
+}
+
+func (v *memoryVault) end(_ context.Context, of kind, secret string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.records, of.name+":"+hashOf(secret))
 	return nil
 }

@@ -41,8 +41,8 @@ func Kinds() []Kind {
 		{"worker", "worker:<id>, …:holding, workers", "15 s after the worker; the list names it for an hour"},
 		{"wake-up", "{wake}:<queue>", "after 4 s"},
 		{"API keys", "keys", "never: a revoked key is remembered"},
-		{"session", "session:<hash>", "when it runs out"},
-		{"stream token", "streamtoken:<hash>", "after ten minutes"},
+		{"session", "session:<hash>, sessions:<hash>", "when it runs out; the list of a key's with the last one"},
+		{"stream token", "streamtoken:<hash>, streamtokens:<hash>", "after ten minutes"},
 		{"begun logins", "logins", "ten minutes after the last one was begun"},
 		{"task", "asynq:{queue}:t:<id>", worker},
 		{"queue", "asynq:{queue}:pending, …", "with their last task; counts of a day after 90 days"},
@@ -71,7 +71,7 @@ func shapes() []shape {
 		of("index", part+"(due|handoff|purge|cleanup|push)"), of("listing", part+"((tenant|caller):.*|named)"),
 		of("idempotency key", part+"idem:"+id), of("sweep lock", part+"sweep"),
 		of("definition", "def:"+id), of("worker", "workers|worker:"+id+"(:holding)?"), of("wake-up", `\{wake\}:.+`),
-		of("API keys", "keys"), of("session", "session:"+id), of("stream token", "streamtoken:"+id),
+		of("API keys", "keys"), of("session", "sessions?:"+id), of("stream token", "streamtokens?:"+id),
 		of("begun logins", "logins"),
 	)
 }

@@ -17,7 +17,8 @@ func TestKindsAreToldByTheirKeys(t *testing.T) {
 		"pawl:worker:A": "worker", "pawl:worker:A:holding": "worker", "pawl:workers": "worker", "pawl:{wake}:bell:x": "wake-up",
 		"pawl:{p07}:x:exec_07A:children": "children", "pawl:{p07}:x:exec_07A:open": "children",
 		"pawl:keys": "API keys", "asynq:{default}:t:exec.1.1": "task", "asynq:{default}:processed:2026-11-29": "queue",
-		"asynq:servers:{host:1:x}": "queue server", "asynq:queues": "queue server", "pawl:streamtoken:ab": "stream token", "pawl:logins": "begun logins",
+		"asynq:servers:{host:1:x}": "queue server", "asynq:queues": "queue server", "pawl:streamtoken:ab": "stream token",
+		"pawl:sessions:ab": "session", "pawl:streamtokens:ab": "stream token", "pawl:logins": "begun logins",
 		"pawl:{p07}:x:exec_07A:nobody": Unknown, "pawl:{p7}:due": Unknown, "pawl:other": Unknown, "asynq:other": Unknown,
 	} {
 		require.Equal(t, kind, c.of(key), key)
