@@ -67,6 +67,9 @@ type Config struct {
 	// Validate says why the backend of an agent does not take the overrides of a submission. nil: nobody says more than which
 	// field it does not take.
 	Validate func(*agent.Definition, execution.Overrides) error
+	// RemoteTask reads what a row keeps for whoever undoes its remote run: the id of the remote's task, and since when the
+	// remote has it, in milliseconds since 1970. nil: nothing is known of that.
+	RemoteTask func(cleanup []byte) (task string, sinceMs int64)
 	// Trace puts the trace of ctx into checkpoint 0. nil: executions belong to no trace.
 	Trace func(ctx context.Context, checkpoint []byte) ([]byte, error)
 	// Queues looks at where tasks stand. nil: nothing is known of that.

@@ -76,7 +76,7 @@ func newServer(
 	metrics *telemetry.Metrics, tracer trace.Tracer, cfg config.API, deps Deps,
 ) (*httpapi.Server, error) {
 	service, err := link.New(link.Config{
-		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot,
+		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot, RemoteTask: executor.RemoteTask,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Logger: deps.Logger,
 	})
 	if err != nil {

@@ -23,8 +23,8 @@ func newInside() (*inside, *delegate.Tools, error) {
 }
 
 // use is called before the first tool is.
-func (in *inside) use(builder local.Builder, maxDepth int) (err error) {
-	in.loop, err = executor.NewDirect(executor.DirectConfig{Builder: builder, MaxDepth: maxDepth})
+func (in *inside) use(builder local.Builder, far executor.Remotes, maxDepth int) (err error) {
+	in.loop, err = executor.NewDirect(executor.DirectConfig{Builder: builder, Remotes: far, MaxDepth: maxDepth})
 	return err
 }
 

@@ -137,7 +137,7 @@ func newWorker(
 	}
 	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker")}
 	kits := w.metrics.Calls(builder)
-	if err := delegates.use(kits, depthOf(cfg.MaxDepth)); err != nil {
+	if err := delegates.use(kits, far, depthOf(cfg.MaxDepth)); err != nil {
 		return nil, err
 	}
 	w.runner, err = executor.NewDurable(executor.Config{
