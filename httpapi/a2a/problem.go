@@ -109,6 +109,10 @@ func problem(err error) error {
 	class := sdk.ErrServerError
 	switch api.Code {
 	case execution.NotFound:
+		if api.Field == "conversationId" {
+			class = sdk.ErrInvalidParams
+			break
+		}
 		return fmt.Errorf("%w%w", sdk.ErrTaskNotFound, hidden{api})
 	case execution.InvalidRequest, execution.UnknownField, execution.UnknownAgent, execution.IdempotencyKeyReused,
 		execution.TooLarge, execution.UnsupportedMediaType:

@@ -8,6 +8,8 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/a2a"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
 )
 
 func TestErrorsAreThoseOfTheProtocol(t *testing.T) {
@@ -89,6 +91,10 @@ func TestFieldsOfTheLinkHaveTheNamesOfTheProtocol(t *testing.T) {
 	m := message("m1", "hello")
 	m.ContextID = "no context id"
 	_, err := trySend(t, p.client("demo"), m)
+	require.ErrorContains(t, err, "message.contextId")
+	m.ContextID = string(execution.NewConversationID(7))
+	_, err = trySend(t, p.client("demo"), m)
+	require.ErrorIs(t, err, sdk.ErrInvalidParams, "ids that Pawl makes are taken from it only")
 	require.ErrorContains(t, err, "message.contextId")
 	picture := &sdk.Message{ID: "m2", Role: sdk.MessageRoleUser, Parts: sdk.ContentParts{
 		sdk.TextPart{Text: "What is this?"}, sdk.FilePart{File: sdk.FileBytes{FileMeta: sdk.FileMeta{MimeType: "image/png"}, Bytes: "no base64"}},
