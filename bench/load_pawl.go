@@ -101,7 +101,7 @@ func (l *pawlLoad) build() error {
 		return err
 	}
 	l.store = &meteredStore{Store: store, meter: l.meter, tally: &l.tally, spans: l.spans, path: l.path, ended: l.noteEnd}
-	client, err := queue.NewClient(l.rdb, queue.ClientConfig{Waker: &l.waker, Logger: quiet()})
+	client, err := queue.NewClient(l.rdb, queue.ClientConfig{Waker: &l.waker, Gather: store.Gather(), Logger: quiet()})
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (l *pawlLoad) build() error {
 func (l *pawlLoad) serve() (err error) {
 	l.heap = heap.Floor()
 	l.server, err = queue.NewServer(l.rdb, timedRunner{l.runner, l.handoffs}, queue.ServerConfig{
-		Concurrency: l.spec.Concurrency, DrainTimeout: drainTime, Waker: &l.waker, Logger: quiet(),
+		Concurrency: l.spec.Concurrency, DrainTimeout: drainTime, Waker: &l.waker, Gather: l.store.Gather(), Logger: quiet(),
 	})
 	return err
 }

@@ -46,7 +46,8 @@ func trips(ctx context.Context, env *Env) (Result, error) {
 	r.goal("round trips per step", atMost(4), "round trips per step of one execution alone")
 	r.goal("round trips per receipt", atMost(1), "round trips per receipt")
 	r.Notes = append(r.Notes,
-		"A pipeline is one round trip. A step is dequeue, claim, commit with the enqueue of the next one, and done. Beside them are "+
-			"receipts, frames (publish), the submission, and what happens by the clock. Bytes are those of the arguments.")
+		"A pipeline is one round trip. A step is dequeue, claim, and commit with the enqueue of the next one; its end (done) rides "+
+			"along with one of them, or goes by itself. Beside them are receipts, frames (publish), the submission, and what happens "+
+			"by the clock. Bytes are those of the arguments.")
 	return r, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/gather"
 )
 
 const (
@@ -33,6 +34,8 @@ type ClientConfig struct {
 	Prefix string
 	// Waker is shared with the servers of this process. Default: one of its own, and then only tokens wake.
 	Waker *Waker
+	// Gather is what the process sends its calls through, so that wake-ups travel with them. Default: they travel by themselves.
+	Gather *gather.Group
 	// Logger is slog.Default() by default.
 	Logger *slog.Logger
 }
@@ -92,7 +95,7 @@ func NewClient(rdb redis.UniversalClient, cfg ClientConfig) (*Client, error) {
 	for _, name := range cfg.Queues {
 		c.known[name] = time.Time{}
 	}
-	c.tokens = newTokens(rdb, cfg.Prefix, cfg.Logger)
+	c.tokens = newTokens(rdb, cfg.Gather, cfg.Prefix, cfg.Logger)
 	c.asynq = asynq.NewClientFromRedisClient(clientView{rdb})
 	return c, nil
 }

@@ -193,18 +193,18 @@ func TestWakeUpsThatNobodyTakesComeLessOften(t *testing.T) {
 	t.Parallel()
 	w := sharedWorld(t)
 	ctx := context.Background()
-	tokens := newTokens(w.rdb, w.prefix, quiet())
+	tokens := newTokens(w.rdb, nil, w.prefix, quiet())
 	gap := func() time.Duration {
 		tokens.mu.Lock()
 		defer tokens.mu.Unlock()
 		return tokenGap << tokens.lain[w.queue]
 	}
 	for _, want := range []time.Duration{1, 2, 4, 8, 8} {
-		tokens.flush(w.queue)
+		tokens.alone(w.queue)
 		require.Equal(t, want*tokenGap, gap())
 	}
 	require.NoError(t, w.rdb.Del(ctx, tokenKey(w.prefix, w.queue)).Err())
-	tokens.flush(w.queue)
+	tokens.alone(w.queue)
 	require.Equal(t, tokenGap, gap())
 
 	pipe := w.rdb.Pipeline()

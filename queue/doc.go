@@ -6,7 +6,8 @@
 // be taken off again. Through the view
 //
 //   - an enqueue travels in one round trip with its wake-up, and many tasks travel together;
-//   - enqueues and ends of tasks that come while another one is under way share the next round trip;
+//   - enqueues that come while another one is under way share the next round trip;
+//   - ends of tasks, and wake-ups that were held back, ride along with what the process sends anyway;
 //   - a dequeue is answered from what one round trip took where tasks are known to be: as many as there are free slots;
 //   - started executions come before new ones, and Asynq's own order of queues is of no account;
 //   - a dequeue that finds nothing waits for a wake-up and not in Asynq's sleep;

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	_ "embed"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -37,23 +38,42 @@ const (
 	doneArgs
 )
 
-// exec sends the commands in one pipeline. Each has its reply or error then, as if it had been sent by itself.
-func (j *doneJoin) exec(ctx context.Context, rdb redis.UniversalClient, cmds []redis.Cmder) {
-	joined, others := j.sort(cmds)
-	pipe := rdb.Pipeline()
-	for _, cmd := range others {
-		_ = pipe.Process(ctx, cmd)
-	}
+// board turns commands into those that are to be sent in their place, in one pipeline. arrived is to be called when each of
+// these has its reply or error: then each of the commands gets its own, as if it had been sent by itself. It returns at once;
+// done is called at its end, or later if Redis has to be sent the script first.
+func (j *doneJoin) board(rdb redis.UniversalClient, cmds []redis.Cmder, done func()) (send []redis.Cmder, arrived func()) {
+	joined, send := j.sort(cmds)
 	for _, t := range joined {
-		t.cmd = pipe.EvalSha(ctx, j.script.Hash(), t.keys, t.args...)
+		t.cmd = redis.NewCmd(context.Background(), evalShaArgs(j.script.Hash(), t.keys, t.args)...)
+		send = append(send, t.cmd)
 	}
-	_, _ = pipe.Exec(ctx) // each has its own reply
+	return send, func() {
+		unknown := func(t *doneTogether) bool { return redis.HasErrorPrefix(t.cmd.Err(), "NOSCRIPT") }
+		if slices.ContainsFunc(joined, unknown) {
+			go j.again(rdb, joined, done)
+			return
+		}
+		answer(joined, done)
+	}
+}
+
+// again sends the source to a Redis that does not know the script.
+func (j *doneJoin) again(rdb redis.UniversalClient, joined []*doneTogether, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
 	for _, t := range joined {
 		if redis.HasErrorPrefix(t.cmd.Err(), "NOSCRIPT") {
 			t.cmd = j.script.Eval(ctx, rdb, t.keys, t.args...)
 		}
+	}
+	answer(joined, done)
+}
+
+func answer(joined []*doneTogether, done func()) {
+	for _, t := range joined {
 		t.answer()
 	}
+	done()
 }
 
 // sort parts the ends that have company of their own queue from the other commands.

@@ -73,7 +73,16 @@ func TestGoldenEndsTogetherLeaveWhatAsynqsLeave(t *testing.T) {
 	}
 	gone := endOf(ctx, view.ends[0], byAsynq.queue, byPawl.queue, "nobody")
 	ping := redis.NewCmd(ctx, "ping")
-	newDoneJoin().exec(ctx, byPawl.rdb, append(cmds, gone, ping))
+	answered := 0
+	send, arrived := newDoneJoin().board(byPawl.rdb, append(cmds, gone, ping), func() { answered++ })
+	require.Len(t, send, 2, "the ends share a script")
+	require.NoError(t, newDoneJoin().script.Load(ctx, byPawl.rdb).Err())
+	pipe := byPawl.rdb.Pipeline()
+	require.NoError(t, pipe.BatchProcess(ctx, send...))
+	_, err := pipe.Exec(ctx)
+	require.NoError(t, err)
+	arrived()
+	require.Equal(t, 1, answered)
 	for _, cmd := range cmds {
 		require.NoError(t, cmd.Err())
 		require.Equal(t, "OK", cmd.(*redis.Cmd).Val())

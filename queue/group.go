@@ -10,8 +10,7 @@ import (
 // group sends commands of several goroutines in one pipeline: those that come while one is under way travel together in the
 // next. One that comes alone is sent at once, by itself. Safe for concurrent use.
 type group struct {
-	rdb  redis.UniversalClient
-	join *doneJoin // for ends of tasks; nil: commands travel as they are
+	rdb redis.UniversalClient
 
 	mu      sync.Mutex
 	busy    bool    // somebody sends; guarded by mu
@@ -39,15 +38,6 @@ func newGroup(rdb redis.UniversalClient) *group {
 		return nil
 	}
 	return &group{rdb: rdb}
-}
-
-// newEnds is a group for the ends of tasks.
-func newEnds(rdb redis.UniversalClient) *group {
-	g := newGroup(rdb)
-	if g != nil {
-		g.join = newDoneJoin()
-	}
-	return g
 }
 
 // do sends the command and returns when it has its reply or error. The caller's context counts only for a command that is
@@ -97,26 +87,20 @@ func (g *group) send(leader *call) {
 	for i, c := range calls {
 		cmds[i] = c.cmd
 	}
-	if g.join != nil {
-		g.join.exec(ctx, g.rdb, cmds)
-	} else {
-		pipe := g.rdb.Pipeline()
-		_ = pipe.BatchProcess(ctx, cmds...)
-		_, _ = pipe.Exec(ctx) // each has its own reply
-	}
+	pipe := g.rdb.Pipeline()
+	_ = pipe.BatchProcess(ctx, cmds...)
+	_, _ = pipe.Exec(ctx) // each has its own reply
 	for _, c := range calls[1:] {
 		c.turn <- sent
 	}
 }
 
-// evalSha is EVALSHA.
-func (g *group) evalSha(ctx context.Context, sha string, keys []string, args []any) *redis.Cmd {
+// evalShaArgs are the words of an EVALSHA.
+func evalShaArgs(sha string, keys []string, args []any) []any {
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, "evalsha", sha, len(keys))
 	for _, key := range keys {
 		all = append(all, key)
 	}
-	cmd := redis.NewCmd(ctx, append(all, args...)...)
-	g.do(ctx, cmd)
-	return cmd
+	return append(all, args...)
 }

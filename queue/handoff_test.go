@@ -184,9 +184,8 @@ type enqueueAfterLook struct {
 	do chan func()
 }
 
-func (e *enqueueAfterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
+func (e *enqueueAfterLook) after(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
 		if args := cmd.Args(); len(args) > 4 && strings.HasSuffix(fmt.Sprint(args[4]), "}:paused") {
 			select {
 			case do := <-e.do:
@@ -194,6 +193,21 @@ func (e *enqueueAfterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook
 			default:
 			}
 		}
+	}
+}
+
+func (e *enqueueAfterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		e.after(cmd)
+		return err
+	}
+}
+
+func (e *enqueueAfterLook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds) // the end of a task may ride along with the look
+		e.after(cmds...)
 		return err
 	}
 }

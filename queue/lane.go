@@ -41,7 +41,7 @@ func newLane(
 	l.taker = newTaker(rdb, order, l.waiter, stats, cfg)
 	l.view = &serverView{
 		UniversalClient: rdb, taker: l.taker, waiter: l.waiter, tokens: l.taker.tokens, log: cfg.Logger, stats: stats,
-		ends: newEnds(rdb), putBacks: map[string]struct{}{},
+		ends: newEnds(rdb, cfg.Gather, cfg.endPatience), putBacks: map[string]struct{}{},
 	}
 	l.asynq = asynq.NewServerFromRedisClient(l.view, asynq.Config{
 		Queues:                   queues,
@@ -69,13 +69,14 @@ func (l *lane) start() error {
 }
 
 // stop releases the wait first: Asynq's Stop returns only when the look under way has. Then no further look comes, and what
-// was taken for one goes back.
+// was taken for one goes back. Ends of tasks wait no more for company.
 func (l *lane) stop() {
 	l.waker.remove(l.waiter)
 	l.waiter.end()
 	l.asynq.Stop()
 	l.taker.giveBack(l.ctx)
 	l.taker.passOn()
+	l.view.ends.flush()
 	l.taker.listener.close(l.ctx)
 }
 

@@ -17,7 +17,11 @@ func (t *taker) take(ctx context.Context, queue, most int) ([]any, error) {
 	pipe := t.rdb.Pipeline()
 	cmd := t.script.EvalSha(ctx, pipe, t.keys[queue], t.lookArgs(queue, most)...)
 	asked := t.ask(ctx, pipe, queue)
-	_, _ = pipe.Exec(ctx) // each reply is looked at
+	if t.group != nil {
+		t.group.Along(ctx, pipe.Cmds()...)
+	} else {
+		_, _ = pipe.Exec(ctx) // each reply is looked at
+	}
 	t.learn(asked, queue)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		return t.look(ctx, queue, most)
@@ -27,7 +31,13 @@ func (t *taker) take(ctx context.Context, queue, most int) ([]any, error) {
 
 func (t *taker) look(ctx context.Context, queue, most int) ([]any, error) {
 	args := t.lookArgs(queue, most)
-	cmd := t.script.EvalSha(ctx, t.rdb, t.keys[queue], args...)
+	var cmd *redis.Cmd
+	if t.group != nil {
+		cmd = redis.NewCmd(ctx, evalShaArgs(t.script.Hash(), t.keys[queue], args)...)
+		t.group.Along(ctx, cmd)
+	} else {
+		cmd = t.script.EvalSha(ctx, t.rdb, t.keys[queue], args...)
+	}
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		cmd = t.script.Eval(ctx, t.rdb, t.keys[queue], args...)
 	}

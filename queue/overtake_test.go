@@ -14,7 +14,7 @@ import (
 func TestAWakeUpThatIsOwedNeverOvertakesItsTasks(t *testing.T) {
 	t.Parallel()
 	w := sharedWorld(t)
-	k := newTokens(w.rdb, "pawl", quiet())
+	k := newTokens(w.rdb, nil, "pawl", quiet())
 	owed := func() bool {
 		k.mu.Lock()
 		defer k.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/gather"
 )
 
 // ErrStopped is the cause with which runners' contexts end when Shutdown has waited long enough, and the error of Start
@@ -36,6 +37,9 @@ func NewServer(rdb redis.UniversalClient, runner Runner, cfg ServerConfig) (*Ser
 	}
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
+	}
+	if cfg.Gather == nil {
+		cfg.Gather = gather.New(rdb)
 	}
 	ctx, end := context.WithCancelCause(context.Background())
 	s := &Server{stats: &counters{}, end: end}

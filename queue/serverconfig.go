@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/gather"
 )
 
 // ServerConfig configures a Server. The zero value works.
@@ -25,11 +26,15 @@ type ServerConfig struct {
 	Prefix string
 	// Waker is shared with the Client of this process. Default: one of its own, and then only tokens wake.
 	Waker *Waker
+	// Gather is what the process sends its calls through, so that what the queue sends travels with them. Default: one of its own.
+	Gather *gather.Group
 	// Waited is told of each task how long it has waited in its queue, from the moment it might run; it returns at once. Nil:
 	// nobody is.
 	Waited func(queue string, took time.Duration)
 	// Logger is slog.Default() by default.
 	Logger *slog.Logger
+
+	endPatience time.Duration // longer in tests
 }
 
 func (c *ServerConfig) setDefaults() error {
@@ -62,6 +67,9 @@ func (c *ServerConfig) setDefaults() error {
 	}
 	if c.DrainTimeout < 0 {
 		return fmt.Errorf("queue: config DrainTimeout: %v is negative", c.DrainTimeout)
+	}
+	if c.endPatience == 0 {
+		c.endPatience = endPatience
 	}
 	if c.Prefix == "" {
 		c.Prefix = "pawl"

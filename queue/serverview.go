@@ -19,7 +19,7 @@ type serverView struct {
 	taker  *taker
 	waiter *waiter
 	tokens *tokens
-	ends   *group // of tasks; nil in a Cluster
+	ends   *ends // of tasks; nil in a Cluster
 	log    *slog.Logger
 	stats  *counters
 
@@ -34,7 +34,7 @@ type send func(ctx context.Context, keys []string, args []any) *redis.Cmd
 func (v *serverView) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	return v.answer(ctx, keys, args, func(ctx context.Context, keys []string, args []any) *redis.Cmd {
 		if v.ends != nil && scriptOf(keys) == endScript {
-			return v.ends.evalSha(ctx, sha, keys, args)
+			return v.ends.evalSha(ctx, sha, keys, args, v.waiter.crowded)
 		}
 		return v.UniversalClient.EvalSha(ctx, sha, keys, args...)
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/gather"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 	suspectWait = 2500 * time.Millisecond // the same for the suspect queue, where nothing is in a hurry
 	listenAfter = 2 * time.Millisecond    // of waiting; up to here wake-ups of this process alone are heard
 	surveyAfter = 25 * time.Millisecond   // the look that comes then asks about the other queues as well
-	batchOfLook = 8                       // most tasks of one look
+	batchOfLook = 16                      // most tasks of one look
 	clusterGap  = 2 * time.Millisecond
 	leaseTTL    = 30 * time.Second // Asynq's, hard-coded there
 	// freshFor is how long a look may wait inside Asynq, which works out a task's lease before it looks: it takes a lease
@@ -36,6 +37,7 @@ var takeSource string
 // Asynq looks.
 type taker struct {
 	rdb      redis.UniversalClient
+	group    *gather.Group // what is sent with a look rides with it; nil in a Cluster
 	script   *redis.Script
 	order    *order
 	keys     [][]string // of each queue's look
@@ -61,8 +63,8 @@ type taker struct {
 func newTaker(rdb redis.UniversalClient, o *order, w *waiter, stats *counters, cfg ServerConfig) *taker {
 	names := make([]string, len(o.queues))
 	t := &taker{
-		rdb: rdb, script: redis.NewScript(takeSource), order: o, waiter: w, stats: stats, log: cfg.Logger,
-		tokens: newTokens(rdb, cfg.Prefix, cfg.Logger), patience: idleWait, fresh: freshFor,
+		rdb: rdb, group: cfg.Gather, script: redis.NewScript(takeSource), order: o, waiter: w, stats: stats, log: cfg.Logger,
+		tokens: newTokens(rdb, cfg.Gather, cfg.Prefix, cfg.Logger), patience: idleWait, fresh: freshFor,
 		waited:  cfg.Waited,
 		holding: make([]bool, len(o.queues)),
 	}
@@ -134,7 +136,7 @@ func (t *taker) handOut(ctx context.Context) *redis.Cmd {
 func (t *taker) passOn() {
 	for i, q := range t.order.queues {
 		if t.holding[i] || t.waiter.isMarked(i) {
-			t.tokens.send(q.name)
+			t.tokens.owe(q.name)
 		}
 	}
 }

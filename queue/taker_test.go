@@ -15,8 +15,9 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// One execution alone: each step is one look, one end and one enqueue, whatever the number of queues.
-func TestAStepAloneIsThreeRoundTrips(t *testing.T) { //nolint:paralleltest // it counts
+// One execution alone: each step is one look and one enqueue, whatever the number of queues. Its end rides along with a look,
+// or goes by itself where none comes soon.
+func TestAStepAloneIsTwoRoundTripsOrThree(t *testing.T) { //nolint:paralleltest // it counts
 	w := sharedWorld(t)
 	trips := &counting{}
 	rdb := redis.NewClient(w.rdb.Options())
@@ -28,7 +29,7 @@ func TestAStepAloneIsThreeRoundTrips(t *testing.T) { //nolint:paralleltest // it
 	chain(t, alone, steps, sixQueues(alone))
 	n := trips.ofScripts()
 	t.Logf("%d round trips of scripts in %d steps", n, steps)
-	require.GreaterOrEqual(t, n, 3*steps)
+	require.GreaterOrEqual(t, n, 2*steps)
 	// Asynq's own loops send scripts as well: six queues, forwarded every second and recovered once.
 	require.LessOrEqual(t, n, 3*steps+60)
 	_, names := trips.reset()
@@ -83,7 +84,7 @@ func TestWhatIsKeptAtStopGoesBackInItsOrderAtOnce(t *testing.T) {
 	tasks := w.tasks(10)
 	require.NoError(t, w.client(t).Enqueue(context.Background(), tasks...))
 	taker := fetched(t, w)
-	require.Len(t, taker.kept, batchOfLook)
+	require.Len(t, taker.kept, 8, "one for each slot")
 	require.Equal(t, Depth{Pending: 2, Active: 8}, w.depth(t))
 
 	taker.giveBack(context.Background())

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/pawl-run/pawl/internal/gather"
 )
 
 const (
@@ -41,17 +43,26 @@ func pushTokens(ctx context.Context, pipe redis.Pipeliner, prefix, queue string,
 // Safe for concurrent use.
 type tokens struct {
 	rdb    redis.UniversalClient
+	group  *gather.Group // what is owed rides along with it; nil: it is sent by itself
 	prefix string
 	log    *slog.Logger
 
 	mu   sync.Mutex
 	next map[string]time.Time // queue → not before; guarded by mu
 	owed map[string]bool      // queue → one is sent then; guarded by mu
+	debt int                  // how many are owed; guarded by mu
 	lain map[string]int       // queue → how many in a row found others lying there; guarded by mu
 }
 
-func newTokens(rdb redis.UniversalClient, prefix string, log *slog.Logger) *tokens {
-	return &tokens{rdb: rdb, prefix: prefix, log: log, next: map[string]time.Time{}, owed: map[string]bool{}, lain: map[string]int{}}
+func newTokens(rdb redis.UniversalClient, group *gather.Group, prefix string, log *slog.Logger) *tokens {
+	t := &tokens{
+		rdb: rdb, group: group, prefix: prefix, log: log,
+		next: map[string]time.Time{}, owed: map[string]bool{}, lain: map[string]int{},
+	}
+	if group != nil {
+		group.Carry(t)
+	}
+	return t
 }
 
 // push adds n wake-ups to the pipeline, or sees to it that one follows soon. What it returns is to be called when the
@@ -78,15 +89,6 @@ func (t *tokens) heard(queue string, lie *redis.IntCmd, n int) {
 	}
 }
 
-// send sends a wake-up about tasks that are written, without holding up the caller.
-func (t *tokens) send(queue string) {
-	if t.now(queue) {
-		time.AfterFunc(0, func() { t.flush(queue) })
-	} else {
-		t.owe(queue)
-	}
-}
-
 // now is false when a wake-up about the queue went out a moment ago, or is owed; another one is to be owed then.
 func (t *tokens) now(queue string) bool {
 	t.mu.Lock()
@@ -99,7 +101,7 @@ func (t *tokens) now(queue string) bool {
 	return true
 }
 
-// owe sends a wake-up when the gap is over. One that is owed already will do: it has not begun to be sent.
+// owe sends a wake-up about tasks that are written when the gap is over, without holding up the caller. One that is owed already will do: it has not begun to be sent.
 func (t *tokens) owe(queue string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,14 +109,41 @@ func (t *tokens) owe(queue string) {
 		return
 	}
 	t.owed[queue] = true
-	time.AfterFunc(time.Until(t.next[queue]), func() { t.flush(queue) })
+	t.debt++
+	wait := time.Until(t.next[queue])
+	if t.group != nil && t.lain[queue] > 0 {
+		wait += tokenGap // others lie there, so nobody waits for it, and somebody may take it along
+	}
+	time.AfterFunc(wait, func() { t.flush(queue) })
 }
 
-// flush sends one wake-up. Failing is harmless: workers look for themselves.
+// paid notes that the wake-up that is owed goes out. The caller holds the lock.
+func (t *tokens) paid(queue string) {
+	t.owed[queue] = false
+	t.debt--
+	t.next[queue] = time.Now().Add(tokenGap << t.lain[queue])
+}
+
+// flush sends the wake-up that is owed, unless it went along with something else. Failing is harmless: workers look for
+// themselves.
 func (t *tokens) flush(queue string) {
 	t.mu.Lock()
-	t.owed[queue], t.next[queue] = false, time.Now().Add(tokenGap<<t.lain[queue])
+	owed := t.owed[queue]
+	if owed && t.group == nil {
+		t.paid(queue)
+	}
 	t.mu.Unlock()
+	switch {
+	case !owed:
+	case t.group != nil:
+		t.group.Depart(nil)
+	default:
+		t.alone(queue)
+	}
+}
+
+// alone sends one wake-up.
+func (t *tokens) alone(queue string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	pipe := t.rdb.Pipeline()
@@ -123,6 +152,28 @@ func (t *tokens) flush(queue string) {
 		t.log.Debug("cannot send a wake-up", "queue", queue, "error", err)
 	}
 	t.heard(queue, lie, 1)
+}
+
+// Board implements gather.Rider: it gives up the wake-ups whose gap is over.
+func (t *tokens) Board() (cmds []redis.Cmder, arrived func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.debt == 0 {
+		return nil, nil
+	}
+	now, lies := time.Now(), map[string]*redis.IntCmd{}
+	pipe := t.rdb.Pipeline() // only collects
+	for queue, owed := range t.owed {
+		if owed && !t.next[queue].After(now) {
+			t.paid(queue)
+			lies[queue] = pushTokens(context.Background(), pipe, t.prefix, queue, 1)
+		}
+	}
+	return pipe.Cmds(), func() {
+		for queue, lie := range lies {
+			t.heard(queue, lie, 1)
+		}
+	}
 }
 
 // listener pops tokens for one server while it waits: one blocking pop at a time, on a connection of its own. A pop

@@ -134,6 +134,14 @@ func (x *waiter) returned() {
 	x.busy--
 }
 
+// crowded reports whether Asynq cannot look for another task before one of its own has ended, so many of which have their
+// ends under way: it looks with a free slot only.
+func (x *waiter) crowded(ending int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.busy+ending >= x.slots || x.stopped()
+}
+
 func (x *waiter) reserve(queue string) bool {
 	if _, ok := x.queues[queue]; !ok {
 		return false

@@ -41,7 +41,7 @@ func newBase(ctx context.Context, cfg redisConfig, rules config.Journal, deps De
 	if err != nil {
 		return nil, errors.Join(err, rdb.Close())
 	}
-	b.tasks, err = queue.NewClient(rdb, queue.ClientConfig{Waker: deps.Waker, Logger: deps.Logger})
+	b.tasks, err = queue.NewClient(rdb, queue.ClientConfig{Waker: deps.Waker, Gather: b.store.Gather(), Logger: deps.Logger})
 	if err != nil {
 		return nil, errors.Join(err, b.store.Close(), rdb.Close())
 	}

@@ -140,9 +140,13 @@ func newWorker(
 	if err := delegates.use(kits, far, depthOf(cfg.MaxDepth)); err != nil {
 		return nil, err
 	}
+	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
+	if err != nil {
+		return nil, err
+	}
 	w.runner, err = executor.NewDurable(executor.Config{
 		Store: b.store, Builder: kits, MaxDepth: depthOf(cfg.MaxDepth), Observer: w.metrics.Work(), Tracer: tracer, Enqueuer: b.tasks,
-		Remotes: far, Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
+		Remotes: far, Delegations: tokens(broker), Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})
 	if err != nil {
@@ -158,7 +162,7 @@ func newWorker(
 	slices.Sort(w.queues)
 	w.server, err = queue.NewServer(b.rdb, w.runner, queue.ServerConfig{
 		Queues: weights, NoSuspect: !suspect, Concurrency: cfg.Concurrency, DrainTimeout: leaveTimeout,
-		Waker: deps.Waker, Waited: w.metrics.Waits(), Logger: deps.Logger,
+		Waker: deps.Waker, Gather: b.store.Gather(), Waited: w.metrics.Waits(), Logger: deps.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -45,6 +45,7 @@ type Group struct {
 	most     int           // of underWay, as the server is near or far; guarded by mu
 	seen     int           // pipelines since most was decided; guarded by mu
 	quickest time.Duration // of these; guarded by mu
+	riders   []Rider       // replaced, never changed; guarded by mu
 }
 
 // call is what one goroutine sends.
@@ -77,33 +78,58 @@ func (g *Group) Do(ctx context.Context, cmds ...redis.Cmder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if !g.do(&call{ctx: ctx, cmds: cmds}, ctx.Done()) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// do sends the call, or gives it up when it waits at the time that over is closed: then it is false.
+func (g *Group) do(c *call, over <-chan struct{}) bool {
 	g.mu.Lock()
 	if g.underWay < g.most || g.underWay < lanes && time.Since(g.began) > late {
 		g.underWay++
 		g.began = time.Now()
 		g.mu.Unlock()
 		defer g.next()
-		g.exec(ctx, cmds)
-		return nil
+		g.exec(c.ctx, c.cmds)
+		return true
 	}
-	c := &call{ctx: ctx, cmds: cmds, turn: make(chan turn, 1)}
+	c.turn = make(chan turn, 1)
 	g.waiting = append(g.waiting, c)
 	g.mu.Unlock()
 	select {
 	case t := <-c.turn:
 		if t == lead {
 			defer g.next()
-			g.lead(c) //nolint:contextcheck // the context is in the call
+			g.lead(c)
 		}
-		return nil
-	case <-ctx.Done():
+		return true
+	case <-over:
 		g.leave(c)
-		return context.Cause(ctx)
+		return false
 	}
 }
 
-// exec sends commands of one caller, or of several.
+// exec sends commands of one caller, or of several, and what rides along.
 func (g *Group) exec(ctx context.Context, cmds []redis.Cmder) {
+	aboard, arrived := g.board()
+	if len(aboard) > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), limit)
+		defer cancel()
+		cmds = append(slices.Clip(cmds), aboard...)
+	}
+	if len(cmds) > 0 {
+		g.send(ctx, cmds)
+	}
+	for _, one := range arrived {
+		one()
+	}
+}
+
+// send sends one pipeline.
+func (g *Group) send(ctx context.Context, cmds []redis.Cmder) {
 	began := time.Now()
 	defer func() { g.took(time.Since(began)) }()
 	if len(cmds) == 1 {

@@ -75,6 +75,9 @@ func New(rdb redis.UniversalClient, cfg Config) (*Store, error) {
 	}, nil
 }
 
+// Gather is what the calls of the store travel through, so that others may travel with them; nil in a Cluster.
+func (s *Store) Gather() *gather.Group { return s.group }
+
 // Close ends the feed's connection. Subscriptions that are still open get no more signals.
 func (s *Store) Close() error { return s.feed.close() }
 
