@@ -59,6 +59,12 @@ func (s *Server) face(c echo.Context) error {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
+	c.Response().Before(func() {
+		if c.Response().Header().Get(echo.HeaderContentType) == typeStream {
+			s.cfg.Observer.Streaming(c.Path(), 1)
+			c.Set(streamingKey, true)
+		}
+	})
 	s.cfg.Face.ServeHTTP(c.Response(), r)
 	return nil
 }

@@ -1,6 +1,7 @@
 package a2a_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -69,6 +70,12 @@ func (r *receiver) states() []sdk.TaskState {
 		}
 	}
 	return all
+}
+
+func (r *receiver) all() []notification {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.told
 }
 
 // hears waits until the receiver was told of a state last.
@@ -189,6 +196,29 @@ func TestNotificationsSurviveTheProcessThatSendsThemOverRedis(t *testing.T) {
 	t.Parallel()
 	prefix := redistest.Prefix()
 	survives(t, onRedis(t, prefix), onRedis(t, prefix))
+}
+
+// dying is a process that has died behind its last notification: it notes nothing, and gives nothing back.
+type dying struct{ journal.Store }
+
+func (dying) KeepPushes(context.Context, []execution.ID, time.Duration) error { return nil }
+
+func (dying) MarkPushed(context.Context, execution.ID, string, string) error { return nil }
+
+func TestAnotherProcessTellsOfWhatADeadOneLookedAfter(t *testing.T) {
+	t.Parallel()
+	store, r := memory(t), receive(t)
+	old := serve(t, store, change{tell: true, face: func(c *a2a.Config) { c.Pushes = dying{store} }})
+	task := sendWith(t, old, "m1", &sdk.PushConfig{URL: r.URL})
+	w := old.worker(task)
+	r.hears(t, sdk.TaskStateWorking)
+	old.stop()
+	before := len(r.all())
+	fresh := serve(t, store, change{tell: true})
+	require.Eventually(t, func() bool { return len(r.all()) > before }, patience, time.Millisecond, "what was not noted is told again")
+	w.Complete("done")
+	r.hears(t, sdk.TaskStateCompleted)
+	forgotten(t, fresh, task)
 }
 
 func TestConfigsAreKeptShownWithoutSecretsAndDeleted(t *testing.T) {
