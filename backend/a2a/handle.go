@@ -113,9 +113,6 @@ func (h handle) next(now time.Time, operation string) handle {
 	if h.Answers = h.waits(); !h.Answers {
 		h.TaskID = ""
 	}
-	if h.ContextID == "" {
-		h.ContextID = string(h.Conversation)
-	}
 	h.Messages++
 	if h.MessageID = operation; operation == "" {
 		h.MessageID = string(h.Run) + "." + strconv.Itoa(h.Messages)

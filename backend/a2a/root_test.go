@@ -48,8 +48,8 @@ func TestTheTaskIsKnownBeforeAnythingIsWaitedFor(t *testing.T) {
 	sent := peer.Sent(t)[0]
 	require.False(t, *sent.Config.Blocking)
 	require.Equal(t, string(r.id)+".1", sent.Message.ID)
-	require.Equal(t, string(r.talk), sent.Message.ContextID)
-	require.Empty(t, sent.Message.TaskID, "the remote names its tasks")
+	require.Empty(t, sent.Message.ContextID, "the remote names its contexts")
+	require.Empty(t, sent.Message.TaskID, "and its tasks")
 	require.Equal(t, sdk.MessageRoleUser, sent.Message.Role)
 	require.Equal(t, sdk.ContentParts{sdk.TextPart{Text: "How is the weather?"}}, sent.Message.Parts)
 }
@@ -259,7 +259,7 @@ func TestTheNextRunOfAConversationGoesOnInItsContext(t *testing.T) {
 	fork := newRun(t, r.backend) // of another conversation
 	fork.state = r.state
 	fork.finish(fork.must("elsewhere"))
-	require.Equal(t, string(fork.talk), peer.Sent(t)[2].Message.ContextID)
+	require.Empty(t, peer.Sent(t)[2].Message.ContextID)
 }
 
 func TestATaskOfAnEarlierRunThatTakesNoMessageIsReplaced(t *testing.T) {
