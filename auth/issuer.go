@@ -178,6 +178,7 @@ func (i *Issuer) visit(ctx context.Context, token string) (*Visit, error) {
 	if err != nil {
 		return nil, execution.NewAPIError(execution.Forbidden, "the token names no caller: %v", err).In(header)
 	}
+	authority.Credential = execution.NewCredential(token)
 	return &Visit{Authority: authority, Until: verified.Expiry}, nil
 }
 

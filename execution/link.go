@@ -16,6 +16,8 @@ const (
 type Authority struct {
 	Caller CallerScope
 	Role   CallerRole
+	// Credential is what the caller showed, if it is one that can be exchanged for an execution's own.
+	Credential Credential
 }
 
 // LocalAuthority is the authority of everybody on an installation without keys.

@@ -27,6 +27,8 @@ const (
 	CodeOutcomeUnknown     = "tool_outcome_unknown"
 	CodeModelError         = "model_error"
 	CodeNoTools            = "no_tools"
+	CodeDelegationLost     = "delegation_lost"    // what it was to act with could not be had, and nobody came back for it
+	CodeDelegationRefused  = "delegation_refused" // the server did not let it act for its caller
 	CodeInternal           = "internal"
 )
 
@@ -49,6 +51,7 @@ type View struct {
 	ConversationID  ConversationID    `json:"conversationId"`
 	ForkedFrom      *Origin           `json:"forkedFrom,omitempty"`
 	Parent          *Parent           `json:"parent,omitempty"`
+	Delegation      *DelegationView   `json:"delegation,omitempty"`
 	Children        []Child           `json:"children,omitempty"` // in a view of its own only, and not in a listing
 	State           State             `json:"state"`
 	Wait            *Wait             `json:"wait,omitempty"`
@@ -95,6 +98,8 @@ type CreateRequest struct {
 	StartAtMs      int64             `json:"startAtMs,omitempty"`
 	// RetentionMs is how long the execution is kept after its end. 0: as long as its agent says, or the installation.
 	RetentionMs int64 `json:"retentionMs,omitempty"`
+	// Delegation asks for a lease with which the execution may act for its caller; nil: for none.
+	Delegation *DelegationRequest `json:"delegation,omitempty"`
 	Overrides
 	// Limits replace the agent's, field by field: a zero field leaves the agent's.
 	Limits *Limits `json:"limits,omitempty"`

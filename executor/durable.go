@@ -21,6 +21,8 @@ import (
 // Store is what Durable needs of the journal.
 type Store interface {
 	journal.Steps
+	// AttachDelegation says in the row that the delegation was renewed.
+	AttachDelegation(ctx context.Context, hold journal.Hold, delegation journal.Delegation) (journal.Execution, error)
 	// Definition returns a stored definition, or journal.ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
 	// Messages reads a page of the history of the execution's conversation.
@@ -71,6 +73,8 @@ type Config struct {
 	// MaxDepth is how deep agents may call each other: 1 for agents that call none. Default 5, at most 64; negative: no agent
 	// may be called.
 	MaxDepth int
+	// Delegations gives the tokens of delegated calls. nil: there are none.
+	Delegations Delegations
 	// Hook is asked at every boundary. Default DirectExecutor.
 	Hook Executor
 	// Tracer makes the spans of nodes. nil: none are made.

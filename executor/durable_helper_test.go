@@ -70,6 +70,7 @@ type world struct {
 	queue   *tasks
 	durable *Durable
 	id      execution.ID
+	lease   *journal.Delegation // what submissions are delegated with; nil: nothing
 }
 
 // quiet is a logger nobody reads.
@@ -122,9 +123,14 @@ func (w *world) submit(definition *agent.Definition) {
 	reservation, err := w.store.Reserve(w.t.Context(), journal.NewExecution{
 		ID: w.id, ConversationID: execution.NewConversationID(partition), Caller: execution.LocalCaller(), Request: request,
 		Definition: definition.Hash(), Deadline: definition.Limits.Deadline, Checkpoint: checkpoint, Node: node,
-		Messages: messages,
+		Messages: messages, Delegated: w.lease != nil,
 	})
 	require.NoError(w.t, err)
+	if w.lease != nil {
+		change, err := w.store.Delegate(w.t.Context(), w.id, *w.lease)
+		require.NoError(w.t, err)
+		reservation.Tasks = change.Tasks
+	}
 	require.NoError(w.t, w.queue.Enqueue(w.t.Context(), reservation.Tasks...))
 }
 

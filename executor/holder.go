@@ -32,6 +32,8 @@ type holder struct {
 	trace    TraceContext // of the execution, from its newest checkpoint
 	tree     *tree        // of the execution and those around it; set by prepare
 
+	delegated delegated
+
 	node context.Context         // of the node; set by run
 	end  context.CancelCauseFunc // ends the node with one of the causes, the first of which stays; set by run
 

@@ -66,6 +66,9 @@ func tool(name string, recovery agent.Recovery, call func(context.Context, local
 
 // fakeEnv is an environment whose ledger is a list of what happened.
 type fakeEnv struct {
+	credential    execution.Credential
+	credentialErr error
+
 	mu       sync.Mutex
 	now      int64
 	marked   []execution.CallID
@@ -103,6 +106,10 @@ func (e *fakeEnv) Call(ctx context.Context, tool local.Tool, call local.Invocati
 
 func (e *fakeEnv) Probe(ctx context.Context, prober local.Prober, call local.Invocation) (local.ProbeResult, error) {
 	return prober.Probe(ctx, call)
+}
+
+func (e *fakeEnv) Credential(context.Context) (execution.Credential, error) {
+	return e.credential, e.credentialErr
 }
 
 func (e *fakeEnv) MarkStarted(_ context.Context, calls []execution.CallID) error {

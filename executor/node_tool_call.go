@@ -18,6 +18,7 @@ type pending struct {
 	// approved is the hash of the arguments that a person approved, reply what goes to the tool with the call.
 	approved string
 	reply    *Reply
+	credential execution.Credential // of a delegated call
 	mark     bool // to be marked started before it is sent
 	marked   bool // it was
 	probe    bool // its outcome is unknown and its tool can be asked

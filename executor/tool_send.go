@@ -29,7 +29,7 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 		callCtx, cancel = context.WithTimeoutCause(ctx, p.spec.Timeout, errToolTimeout)
 	}
 	defer cancel()
-	if p.probe && !m.probed(callCtx, p) {
+	if !m.credential(callCtx, p) || p.probe && !m.probed(callCtx, p) {
 		return
 	}
 	if m.env.Sure(callCtx) != nil {
@@ -51,7 +51,7 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 }
 
 func (p *pending) invocation(id execution.ID) local.Invocation {
-	call := local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call, Grant: p.grant}
+	call := local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call, Grant: p.grant, Credential: p.credential}
 	if p.reply != nil {
 		call.Reply = &local.Reply{
 			State: p.reply.State, Text: p.reply.Text, Content: p.reply.Content, Declined: p.reply.Declined,

@@ -45,7 +45,15 @@ type Commands interface {
 	// Repeated, it is ErrNotFound.
 	Delete(ctx context.Context, id execution.ID) error
 
-	// CompleteDelegationCleanup marks the delegation revoked. It is accepted in finalizing (which it ends when nothing
+	// Delegate attaches the lease for which the execution was reserved, and lets it run. The same lease again changes nothing;
+	// another one is ErrConflict. An execution that has started or ended, or that was reserved without, is ErrState.
+	Delegate(ctx context.Context, id execution.ID, delegation Delegation) (Change, error)
+
+	// RefuseDelegation ends an execution, failed, that still waits for its delegation. What may have been made for it is
+	// cleaned up. On a terminal row nothing changes; any other one is ErrState.
+	RefuseDelegation(ctx context.Context, id execution.ID, failure execution.Failure) (Change, error)
+
+	// CompleteDelegationCleanup marks the delegation revoked, or one that was only intended, which has no lease. It is accepted in finalizing (which it ends when nothing
 	// else is open) and in terminal states, for the same lease; already complete changes nothing. Else ErrConflict.
 	CompleteDelegationCleanup(ctx context.Context, id execution.ID, lease LeaseRef) (Execution, error)
 

@@ -14,6 +14,8 @@ type Config struct {
 	Retention time.Duration
 	// CleanupTimeout bounds the state finalizing. Default 30s.
 	CleanupTimeout time.Duration
+	// DelegateTimeout bounds how long an execution waits for the delegation that it was reserved with. Default 1m.
+	DelegateTimeout time.Duration
 	// CancelGrace bounds how long after a cancel a claim may still be renewed. Default 5s.
 	CancelGrace time.Duration
 	// LookAgain is when a wait without a bound of its own is looked at. Default 24h.
@@ -38,6 +40,7 @@ func (c Config) WithDefaults() (Config, error) {
 		{"HandoffGrace", &c.HandoffGrace, 5 * time.Second},
 		{"Retention", &c.Retention, 168 * time.Hour},
 		{"CleanupTimeout", &c.CleanupTimeout, 30 * time.Second},
+		{"DelegateTimeout", &c.DelegateTimeout, time.Minute},
 		{"CancelGrace", &c.CancelGrace, 5 * time.Second},
 		{"LookAgain", &c.LookAgain, 24 * time.Hour},
 	}

@@ -132,6 +132,13 @@ func DeadlineFailure() execution.Failure {
 	return execution.Failure{Code: execution.CodeDeadlineExceeded, Message: "the deadline passed while the execution waited"}
 }
 
+// DelegationFailure is the failure of an execution whose delegation did not come in time.
+func DelegationFailure() execution.Failure {
+	return execution.Failure{
+		Code: execution.CodeDelegationLost, Message: "the delegation was not established in time: submit again",
+	}
+}
+
 // SuspensionFailure is the failure of an execution that stayed suspended for longer than the retention.
 func SuspensionFailure() execution.Failure {
 	return execution.Failure{Code: execution.CodeSuspensionExpired, Message: "nobody resumed the execution in time"}

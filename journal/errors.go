@@ -45,16 +45,17 @@ type ClaimReason string
 
 // The reasons for which a claim is not granted. All but the last four write nothing and leave nothing to do.
 const (
-	ClaimStale      ClaimReason = "stale"       // the execution is past that step
-	ClaimAhead      ClaimReason = "ahead"       // the execution is not at that step yet
-	ClaimBusy       ClaimReason = "busy"        // a live claim holds it, the caller's own included
-	ClaimEarly      ClaimReason = "early"       // its not-before has not come; RetryAfter says how long
-	ClaimState      ClaimReason = "state"       // neither queued nor running
-	ClaimTurn       ClaimReason = "turn"        // another execution of its conversation is active
-	ClaimOverloaded ClaimReason = "overloaded"  // the store is short of memory; try again later
-	ClaimEnded      ClaimReason = "ended"       // a recorded cancel ended it in this call
-	ClaimPaused     ClaimReason = "paused"      // a recorded pause suspended it in this call
-	ClaimQuarantine ClaimReason = "quarantined" // it was reclaimed too often and suspended in this call
+	ClaimStale       ClaimReason = "stale"       // the execution is past that step
+	ClaimAhead       ClaimReason = "ahead"       // the execution is not at that step yet
+	ClaimBusy        ClaimReason = "busy"        // a live claim holds it, the caller's own included
+	ClaimEarly       ClaimReason = "early"       // its not-before has not come; RetryAfter says how long
+	ClaimState       ClaimReason = "state"       // neither queued nor running
+	ClaimUndelegated ClaimReason = "undelegated" // its delegation has not come yet
+	ClaimTurn        ClaimReason = "turn"        // another execution of its conversation is active
+	ClaimOverloaded  ClaimReason = "overloaded"  // the store is short of memory; try again later
+	ClaimEnded       ClaimReason = "ended"       // a recorded cancel ended it in this call
+	ClaimPaused      ClaimReason = "paused"      // a recorded pause suspended it in this call
+	ClaimQuarantine  ClaimReason = "quarantined" // it was reclaimed too often and suspended in this call
 )
 
 // ClaimRefused is the error of a claim that was not granted. It wraps ErrConflict, or ErrOverloaded. Tasks are to be

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"math"
 	"time"
 
 	"github.com/pawl-run/pawl/execution"
@@ -23,13 +24,17 @@ type Claim struct {
 	ExpiresAtMs int64    `json:"expiresAtMs"`
 }
 
-// Delegation is an opaque, revocable credential lease attached to an execution. LeaseRef never appears in a log.
+// Delegation is an opaque, revocable credential lease attached to an execution. LeaseRef never appears in a log; it is empty
+// as long as the delegation is only intended.
 type Delegation struct {
 	LeaseRef         LeaseRef `json:"leaseRef"`
 	ExpiresAtSeconds uint64   `json:"expiresAtSeconds"`
 	Revision         uint64   `json:"revision"`
 	CleanupComplete  bool     `json:"cleanupComplete"`
 }
+
+// Intended reports that the delegation is to come: nobody may claim the execution before its lease is there.
+func (d *Delegation) Intended() bool { return d != nil && d.LeaseRef == "" }
 
 // LeaseRef is the durable reference of a delegation; it cannot authenticate by itself. It prints redacted.
 type LeaseRef string
@@ -107,7 +112,7 @@ func (e *Execution) ForNode() Execution {
 		ID: e.ID, ConversationID: e.ConversationID, Definition: e.Definition, Queue: e.Queue, State: e.State, Node: e.Node,
 		Step: e.Step, Usage: e.Usage, Claim: e.Claim, Wake: e.Wake, Attempts: e.Attempts, Reclaims: e.Reclaims,
 		Active: e.Active, StartedAtMs: e.StartedAtMs, DeadlineAtMs: e.DeadlineAtMs, LastSequence: e.LastSequence,
-		Overrides: e.Overrides, Cleanup: e.Cleanup,
+		Overrides: e.Overrides, Cleanup: e.Cleanup, Delegation: e.Delegation,
 	}
 }
 
@@ -119,6 +124,10 @@ func (e *Execution) View() execution.View {
 		PauseRequested:  e.PauseRequested && e.State == execution.Running,
 		Usage:           e.Usage, Metadata: e.Request.Metadata, Step: e.Step, Node: e.Node, Version: e.Version,
 		CreatedAtMs: e.CreatedAtMs, StartedAtMs: e.StartedAtMs, UpdatedAtMs: e.UpdatedAtMs, EndedAtMs: e.EndedAtMs,
+	}
+	if e.Delegation != nil {
+		expires := int64(min(e.Delegation.ExpiresAtSeconds, math.MaxInt64/1000)) * 1000 //nolint:gosec // it fits
+		view.Delegation = &execution.DelegationView{ExpiresAtMs: expires, Revoked: e.Delegation.CleanupComplete}
 	}
 	if e.State.Terminal() { // a finalizing row keeps how it will end to itself
 		view.Outcome, view.Failure = e.Outcome, e.Failure
@@ -151,6 +160,8 @@ type NewExecution struct {
 	Messages       [][]byte      // the user's message, appended to the conversation when the execution's turn comes
 	Fork           *Fork         // nil: it is no fork
 	Parent         *Parent       // nil: it is no child; see Spawn
+	// Delegated says that a delegation is to come, without which nobody may claim it: see Commands.Delegate.
+	Delegated bool
 }
 
 // Reservation is the answer of Reserve. Existing rows come back whatever their state. Tasks are to be enqueued.

@@ -49,6 +49,9 @@ const (
 	MoveBeginInteraction    Move = "begin_interaction"
 	MoveCompleteInteraction Move = "complete_interaction"
 	MoveAttachDelegation    Move = "attach_delegation"
+	MoveDelegate            Move = "delegate"
+	MoveRefuseDelegation    Move = "refuse_delegation"
+	MoveExpireUndelegated   Move = "expire_undelegated"
 	MoveCompleteDelegation  Move = "complete_delegation_cleanup"
 	MoveCompleteCleanup     Move = "complete_cleanup"
 )
@@ -113,6 +116,9 @@ func StateTable() []Rule {
 		{MoveBeginInteraction, S{r}, S{w}},
 		{MoveCompleteInteraction, S{r}, S{r}},
 		{MoveAttachDelegation, S{r, f}, S{r, f}},
+		{MoveDelegate, S{q, s}, S{q, s}},
+		{MoveRefuseDelegation, S{q, s}, S{x}},
+		{MoveExpireUndelegated, S{q}, S{x}},
 		{MoveCompleteDelegation, S{f, c, x, k}, S{f, c, x, k}},
 		{MoveCompleteCleanup, S{f, c, x, k}, S{f, c, x, k}},
 	}

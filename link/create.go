@@ -25,6 +25,7 @@ type submission struct {
 	fingerprint  string
 	id           execution.ID
 	conversation execution.ConversationID
+	credential   execution.Credential // what the caller showed; for its delegation
 }
 
 // Create implements RuntimeLink.
@@ -36,6 +37,7 @@ func (l *session) Create(ctx context.Context, key string, request execution.Crea
 	if err != nil {
 		return execution.Created{}, err
 	}
+	sub.credential = l.authority.Credential
 	created, err := l.service.submit(ctx, sub)
 	// A replay is answered even when the same request would be refused by now: its agent was taken away, or
 	// changed, or the installation is full.
@@ -118,6 +120,9 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 	if err := takesImages(definition, sub.request.Input); err != nil {
 		return execution.Created{}, err
 	}
+	if err := s.mayDelegate(sub); err != nil {
+		return execution.Created{}, err
+	}
 	if err := s.admit(ctx); err != nil {
 		return execution.Created{}, err
 	}
@@ -138,6 +143,11 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 	}
 	faultpoint.Hit("after_commit:run_start")
 	s.enqueue(ctx, reservation.Tasks)
+	if sub.request.Delegation != nil {
+		if reservation.Execution, err = s.delegate(ctx, sub, reservation.Execution); err != nil {
+			return execution.Created{}, s.problem(ctx, "create", err)
+		}
+	}
 	return execution.Created{View: reservation.Execution.View(), Replayed: !reservation.Created}, nil
 }
 
@@ -204,7 +214,7 @@ func (s *Service) prepare(
 		ID: sub.id, ConversationID: sub.conversation, IdempotencyKey: sub.key, Fingerprint: sub.fingerprint,
 		Caller: sub.caller, Request: withoutImages(sub.request), Definition: stored.hash, Queue: definition.Queue,
 		Deadline: limitsOf(effective, sub.request).Deadline, Retention: retention(definition, sub.request),
-		Checkpoint: checkpoint, Node: node, Messages: messages,
+		Checkpoint: checkpoint, Node: node, Messages: messages, Delegated: sub.request.Delegation != nil,
 	}, nil
 }
 

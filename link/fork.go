@@ -107,6 +107,7 @@ func (f fork) print() (string, error) {
 func (f fork) submission(source *journal.Execution) execution.CreateRequest {
 	request := source.Request
 	request.OnBusy, request.ConversationID, request.StartAtMs = execution.BusyReject, "", 0
+	request.Delegation = nil // it was the other one's
 	if f.request.Input != nil {
 		request.Input = *f.request.Input
 	}

@@ -21,6 +21,8 @@ type Journal interface {
 	Resume(ctx context.Context, id execution.ID, resumption journal.Resumption) (journal.Change, error)
 	TakeBack(ctx context.Context, id execution.ID) (journal.Change, error)
 	Delete(ctx context.Context, id execution.ID) error
+	Delegate(ctx context.Context, id execution.ID, delegation journal.Delegation) (journal.Change, error)
+	RefuseDelegation(ctx context.Context, id execution.ID, failure execution.Failure) (journal.Change, error)
 	OpenExecutions(ctx context.Context) (int64, error)
 	Get(ctx context.Context, id execution.ID) (journal.Execution, error)
 	Children(ctx context.Context, id execution.ID) ([]journal.Child, error)
@@ -70,6 +72,8 @@ type Config struct {
 	// RemoteTask reads what a row keeps for whoever undoes its remote run: the id of the remote's task, and since when the
 	// remote has it, in milliseconds since 1970. nil: nothing is known of that.
 	RemoteTask func(cleanup []byte) (task string, sinceMs int64)
+	// Broker establishes delegations. nil: submissions may ask for none.
+	Broker Broker
 	// Trace puts the trace of ctx into checkpoint 0. nil: executions belong to no trace.
 	Trace func(ctx context.Context, checkpoint []byte) ([]byte, error)
 	// Queues looks at where tasks stand. nil: nothing is known of that.

@@ -52,7 +52,7 @@ func normalize(r execution.CreateRequest) (execution.CreateRequest, error) {
 	r = normalizeOverrides(r)
 	checks := []func(execution.CreateRequest) error{
 		validateAgent, validateMessage, validateConversation, validateOnBusy, validateMetadata, validatePriority, validateStart,
-		validateRetention, validateOverrides,
+		validateRetention, validateDelegation, validateOverrides,
 	}
 	for _, check := range checks {
 		if err := check(r); err != nil {

@@ -75,9 +75,13 @@ func newServer(
 	b *base, catalog link.Catalog, gate *auth.Gate,
 	metrics *telemetry.Metrics, tracer trace.Tracer, cfg config.API, deps Deps,
 ) (*httpapi.Server, error) {
+	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
+	if err != nil {
+		return nil, err
+	}
 	service, err := link.New(link.Config{
 		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot, RemoteTask: executor.RemoteTask,
-		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Logger: deps.Logger,
+		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Broker: linkBroker(broker), Logger: deps.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -81,10 +81,10 @@ func runThree(ctx context.Context, cfg config.Dev, deps Deps, store *devRedis) e
 		}
 		return own
 	}
-	reaper := config.Reaper{Store: base, Log: cfg.Log, Journal: cfg.Journal, Reap: cfg.Reap}
-	worker := config.Worker{Store: base, Log: cfg.Log, Journal: cfg.Journal, Work: cfg.Work}
+	reaper := config.Reaper{Store: base, Log: cfg.Log, Journal: cfg.Journal, Delegation: cfg.Delegation, Reap: cfg.Reap}
+	worker := config.Worker{Store: base, Log: cfg.Log, Journal: cfg.Journal, Delegation: cfg.Delegation, Work: cfg.Work}
 	api := config.API{
-		Store: base, Log: cfg.Log, Journal: cfg.Journal, HTTP: cfg.HTTP, Auth: cfg.Auth, Face: cfg.Face,
+		Store: base, Log: cfg.Log, Journal: cfg.Journal, HTTP: cfg.HTTP, Auth: cfg.Auth, Delegation: cfg.Delegation, Face: cfg.Face,
 		Agents: config.Agents{AgentsFile: cfg.AgentsFile},
 	}
 	return inOrder(

@@ -33,8 +33,12 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 	if err != nil {
 		return err
 	}
+	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
+	if err != nil {
+		return err
+	}
 	sweeper, err := reaper.New(b.store, b.tasks, reaper.Config{
-		Interval: cfg.ReapInterval, Grace: cfg.HandoffGrace, Cleaner: cleaners{remote}, Logger: deps.Logger,
+		Interval: cfg.ReapInterval, Grace: cfg.HandoffGrace, Cleaner: cleaners{remote, revoker{broker}}, Logger: deps.Logger,
 	})
 	if err != nil {
 		return err

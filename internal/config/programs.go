@@ -9,6 +9,7 @@ type API struct {
 	Journal
 	HTTP
 	Auth
+	Delegation
 	Face
 	Admin
 	Agents
@@ -20,6 +21,7 @@ type Worker struct {
 	Log
 	Journal
 	Admin
+	Delegation
 	Work
 }
 
@@ -29,6 +31,7 @@ type Reaper struct {
 	Log
 	Journal
 	Admin
+	Delegation
 	Reap
 }
 
@@ -39,6 +42,7 @@ type Dev struct {
 	Journal
 	HTTP
 	Auth
+	Delegation
 	Face
 	DevAgents
 	Work

@@ -142,6 +142,17 @@ func commandCalls() map[string]call {
 		"DropPushes": {pushed, func(a *actor, _ journal.Hold) (any, error) {
 			return a.b.Store.DropPushes(a.b.ctx(), a.id, "submitted")
 		}},
+		"Delegate": {func(b *bench) *actor { return b.intended() }, func(a *actor, _ journal.Hold) (any, error) {
+			change, err := a.b.Store.Delegate(a.b.ctx(), a.id, theDelegation())
+			return struct {
+				Row   journal.Execution
+				Tasks []execution.Task
+			}{change.Execution, change.Tasks}, err
+		}},
+		"RefuseDelegation": {func(b *bench) *actor { return b.intended() }, func(a *actor, _ journal.Hold) (any, error) {
+			change, err := a.b.Store.RefuseDelegation(a.b.ctx(), a.id, theRefusal())
+			return change.Execution, err
+		}},
 		"CompleteCleanup": {func(b *bench) *actor { return b.unclean(execution.Finalizing) }, func(a *actor, _ journal.Hold) (any, error) {
 			change, err := a.b.Store.CompleteCleanup(a.b.ctx(), a.id, theCleanup())
 			return change.Execution, err

@@ -175,6 +175,18 @@ func (d *dropping) Spawn(ctx context.Context, spawn journal.Spawn) (journal.Rese
 	return reply(d, answer, err)
 }
 
+func (d *dropping) Delegate(ctx context.Context, id execution.ID, delegation journal.Delegation) (journal.Change, error) {
+	answer, err := d.Store.Delegate(ctx, id, delegation)
+	return reply(d, answer, err)
+}
+
+func (d *dropping) RefuseDelegation(
+	ctx context.Context, id execution.ID, failure execution.Failure,
+) (journal.Change, error) {
+	answer, err := d.Store.RefuseDelegation(ctx, id, failure)
+	return reply(d, answer, err)
+}
+
 func (d *dropping) CompleteCleanup(ctx context.Context, id execution.ID, cleanup []byte) (journal.Change, error) {
 	answer, err := d.Store.CompleteCleanup(ctx, id, cleanup)
 	return reply(d, answer, err)

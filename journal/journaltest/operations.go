@@ -68,6 +68,7 @@ func (d *differential) reserve() {
 	if len(d.runs) > 0 && d.rarely(4, "fork") {
 		d.fork(r, n)
 	}
+	r.submitted.Delegated = d.rarely(8, "delegated")
 	if d.rarely(4, "overrides") {
 		r.submitted.Overrides = fmt.Append(nil, "o", n)
 	}

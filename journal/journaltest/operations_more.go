@@ -94,7 +94,11 @@ func (d *differential) resumption() (r journal.Resumption) {
 }
 
 func (d *differential) cleanup(r *run) {
-	lease := one(d, "lease", theLease, theLease, "lease-2")
+	if d.rarely(2, "delegating") {
+		d.delegating(r)
+		return
+	}
+	lease := one(d, "lease", theLease, theLease, "one", "")
 	d.do("cleanup", func(s journal.Store) (any, error) {
 		return s.CompleteDelegationCleanup(bounded(d.t), r.id, lease)
 	})

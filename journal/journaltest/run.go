@@ -54,6 +54,7 @@ func groups() []group {
 		{"child", childClauses()},
 		{"cancel of children", orphanClauses()},
 		{"cleanup", cleanupClauses()},
+		{"delegation", delegationClauses()},
 		{"tenants", tenantClauses()},
 		{"turn", turnClauses()},
 		{"open calls", sealClauses()},

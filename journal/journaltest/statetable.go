@@ -233,6 +233,8 @@ func commandDrivers() map[journal.Move]driver {
 			prepare: func(a *actor) { *a = *a.b.unclean(a.state()) }, try: commandCases()["CompleteCleanup"].do,
 		},
 		journal.MoveCompleteDelegation: complete,
+		journal.MoveDelegate:           {prepare: intend, try: commandCases()["Delegate"].do},
+		journal.MoveRefuseDelegation:   {prepare: intend, try: commandCases()["RefuseDelegation"].do},
 	}
 }
 
@@ -277,8 +279,9 @@ func reaperDrivers() map[journal.Move]driver {
 			default:
 			}
 		}, try: reap("Expire")},
-		journal.MoveExpireFinalizing: {try: reap("Expire")},
-		journal.MoveExpireCanceled:   {prepare: func(a *actor) { *a = *a.b.left(a.state()) }, try: reap("Expire")},
-		journal.MovePurge:            {try: reap("Purge")},
+		journal.MoveExpireFinalizing:  {try: reap("Expire")},
+		journal.MoveExpireCanceled:    {prepare: func(a *actor) { *a = *a.b.left(a.state()) }, try: reap("Expire")},
+		journal.MoveExpireUndelegated: {prepare: intend, try: reap("Expire")},
+		journal.MovePurge:             {try: reap("Purge")},
 	}
 }

@@ -101,6 +101,24 @@ func commandCases() map[string]commandCase {
 				return refuses(journal.ErrState)
 			},
 		},
+		"Delegate": {func(a *actor) error {
+			_, err := a.b.Store.Delegate(a.b.ctx(), a.id, theDelegation())
+			return err
+		}, func(s execution.State) effect {
+			if is(s, execution.Finalizing) {
+				return nothing() // what was arranged has this very lease
+			}
+			return refuses(journal.ErrState)
+		}},
+		"RefuseDelegation": {func(a *actor) error {
+			_, err := a.b.Store.RefuseDelegation(a.b.ctx(), a.id, theRefusal())
+			return err
+		}, func(s execution.State) effect {
+			if s.Terminal() {
+				return nothing()
+			}
+			return refuses(journal.ErrState)
+		}},
 		"CompleteDelegationCleanup": {func(a *actor) error {
 			_, err := a.b.Store.CompleteDelegationCleanup(a.b.ctx(), a.id, theLease)
 			return err

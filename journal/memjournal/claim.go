@@ -61,6 +61,8 @@ func refuseClaim(r *row, q journal.ClaimRequest, nowMs int64) *journal.ClaimRefu
 		return &journal.ClaimRefused{Reason: journal.ClaimEarly, RetryAfter: after}
 	case !r.Active:
 		return &journal.ClaimRefused{Reason: journal.ClaimTurn}
+	case r.Delegation.Intended():
+		return &journal.ClaimRefused{Reason: journal.ClaimUndelegated}
 	default:
 		return nil
 	}

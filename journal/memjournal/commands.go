@@ -151,7 +151,7 @@ func (s *Store) goBack(r *row, nowMs int64) []execution.Task {
 	switch {
 	case r.StartedAtMs == 0:
 		r.State = execution.Queued
-		waits = waits || !r.Active
+		waits = waits || !r.Active || r.Delegation.Intended()
 	case open:
 		r.State = execution.WaitingForInput
 		waits = true

@@ -31,6 +31,9 @@ func (s *Store) nextLook(r *row, nowMs int64) int64 {
 		if r.Active {
 			bounds = append(bounds, r.NotBeforeMs)
 		}
+		if r.Delegation.Intended() {
+			bounds = []int64{s.delegatedBy(r)}
+		}
 	case execution.Running:
 		bounds = append(bounds, r.NotBeforeMs, r.DeadlineAtMs)
 	case execution.WaitingForInput:
@@ -46,6 +49,11 @@ func (s *Store) nextLook(r *row, nowMs int64) int64 {
 		return nowMs + s.cfg.LookAgain.Milliseconds()
 	}
 	return slices.Min(bounds)
+}
+
+// delegatedBy is when a row fails whose delegation has not come.
+func (s *Store) delegatedBy(r *row) int64 {
+	return r.CreatedAtMs + s.cfg.DelegateTimeout.Milliseconds()
 }
 
 // ask opens an interaction and parks the row on it.

@@ -74,7 +74,7 @@ func (r *row) action(nowMs int64) journal.DueAction {
 		return journal.ActExpire
 	case r.Claim != nil:
 		return journal.ActRequeue
-	case !r.Active, late && r.Wait != nil, r.Wait != nil && r.NotBeforeMs == 0:
+	case !r.Active, r.Delegation.Intended(), late && r.Wait != nil, r.Wait != nil && r.NotBeforeMs == 0:
 		return journal.ActExpire
 	default:
 		return journal.ActRequeue
@@ -161,6 +161,8 @@ func (s *Store) expire(r *row, nowMs int64) (tasks []execution.Task, acted bool)
 	case r.State == execution.WaitingForInput && r.PendingInteraction.ExpiresAtMs != 0 &&
 		r.PendingInteraction.ExpiresAtMs <= nowMs:
 		return s.expireInteraction(r, nowMs), true
+	case r.State == execution.Queued && r.Delegation.Intended() && s.delegatedBy(r) <= nowMs:
+		tasks = s.end(r, nowMs, failed(journal.DelegationFailure()))
 	case r.State == execution.Suspended && s.suspendedUntil(r) <= nowMs:
 		tasks = s.end(r, nowMs, failed(journal.SuspensionFailure()))
 	case r.State == execution.Finalizing && r.restMs+s.cfg.CleanupTimeout.Milliseconds() <= nowMs:

@@ -90,6 +90,9 @@ func newRow(n journal.NewExecution, nowMs int64) *row {
 		origin := n.Fork.From
 		r.ForkedFrom, r.readsHistory = &origin, n.Fork.ReadsHistory
 	}
+	if n.Delegated {
+		r.Delegation = &journal.Delegation{}
+	}
 	if n.Request.StartAtMs > nowMs {
 		r.NotBeforeMs = n.Request.StartAtMs
 	}

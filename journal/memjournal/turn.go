@@ -188,14 +188,22 @@ func (c *conversation) enqueued() int {
 func (s *Store) activate(c *conversation, r *row, nowMs int64) []execution.Task {
 	c.active, r.Active, r.entered = r.ID, true, true
 	c.enter(r)
-	switch {
-	case r.State != execution.Queued:
+	if r.State != execution.Queued {
 		return nil
+	}
+	return s.begin(r, nowMs)
+}
+
+// begin makes a queued row runnable that is its conversation's active one: when its delegation is there, and at its time.
+func (s *Store) begin(r *row, nowMs int64) []execution.Task {
+	switch {
+	case r.Delegation.Intended():
+		r.Wait = &execution.Wait{Kind: execution.WaitAuth, UntilMs: s.delegatedBy(r)}
 	case r.NotBeforeMs > nowMs:
 		r.Wait = &execution.Wait{Kind: execution.WaitSchedule, UntilMs: r.NotBeforeMs}
-		s.rest(r, nowMs)
-		return nil
 	default:
 		return s.wake(r, nowMs, nowMs)
 	}
+	s.rest(r, nowMs)
+	return nil
 }

@@ -135,6 +135,11 @@ func (r *reply) claimedRow(id execution.ID) journal.Execution {
 	if cleanup := fields.text(13); cleanup != "" {
 		row.Cleanup = []byte(cleanup)
 	}
+	if fields.has(14) {
+		row.Delegation = &journal.Delegation{
+			LeaseRef: journal.LeaseRef(fields.text(14)), Revision: fields.count(15), ExpiresAtSeconds: fields.count(16),
+		}
+	}
 	if fields.err != nil && r.err == nil {
 		r.err = fields.err
 	}

@@ -283,9 +283,9 @@ func (d *decoder) interaction(row *journal.Execution) {
 		interaction.ExpiresAtMs = d.ms("interactionExpiresAtMs") // the store's clock decides, not the blob
 		row.PendingInteraction = &interaction
 	}
-	if lease := d.text("delegationLease"); lease != "" {
+	if d.flag("delegated") {
 		row.Delegation = &journal.Delegation{
-			LeaseRef: journal.LeaseRef(lease), ExpiresAtSeconds: d.unsigned("delegationExpiresAtSeconds"),
+			LeaseRef: journal.LeaseRef(d.text("delegationLease")), ExpiresAtSeconds: d.unsigned("delegationExpiresAtSeconds"),
 			Revision: d.unsigned("delegationRevision"), CleanupComplete: d.flag("delegationClean"),
 		}
 	}

@@ -28,6 +28,7 @@ func prelude(cfg Config) ([]constant, error) {
 		{"GRACE", luaLiteral(cfg.HandoffGrace.Milliseconds())},
 		{"RETENTION", luaLiteral(cfg.Retention.Milliseconds())},
 		{"CLEANUP", luaLiteral(cfg.CleanupTimeout.Milliseconds())},
+		{"DELEGATE", luaLiteral(cfg.DelegateTimeout.Milliseconds())},
 		{"CANCEL_GRACE", luaLiteral(cfg.CancelGrace.Milliseconds())},
 		{"LOOK_AGAIN", luaLiteral(cfg.LookAgain.Milliseconds())},
 		{"MAX_EVENTS", luaLiteral(cfg.MaxEvents)},

@@ -116,6 +116,8 @@ func (s *Store) Expire(ctx context.Context, seen journal.Due) (journal.Requeued,
 	expired := journal.InteractionExpiredSuspension()
 	args = append(args, string(expired.Reason), expired.Detail, e.event(journal.SuspendedEvent(expired)),
 		e.event(journal.CleanupWarning()))
+	late := journal.DelegationFailure()
+	args = append(args, e.blob(late), e.event(journal.EndingPayload(journal.Ending{State: execution.Failed, Failure: &late})))
 	if e.err != nil {
 		return journal.Requeued{}, refusal("expire", seen.Member, e.err)
 	}

@@ -170,6 +170,9 @@ func (e *encoder) newRow(n journal.NewExecution) []any {
 			fields = append(fields, "readsHistory", "1")
 		}
 	}
+	if n.Delegated {
+		fields = append(fields, "delegated", "1")
+	}
 	if len(n.Overrides) > 0 {
 		fields = append(fields, "overrides", n.Overrides)
 	}

@@ -8,6 +8,7 @@ type scripts struct {
 	takeBack, delete, markKey                                      *script
 	transition, finish, appendEvent, beginInteraction              *script
 	completeInteraction, attachDelegation                          *script
+	delegate, refuseDelegation                                     *script
 	sweep, requeue, postpone, expire, purge, purgeKey, recoverable *script
 	get, events, read, ledger, list, inspect, audit, auditEntries  *script
 	pushPut, pushDelete, pushMark, pushTake, pushKeep, pushDrop    *script
@@ -20,6 +21,7 @@ func loadScripts(constants []constant) scripts {
 		record: load("record"), commit: load("commit"), release: load("release"), input: load("input"),
 		cancel: load("cancel"), pause: load("pause"), resume: load("resume"),
 		spawn: load("spawn"), children: load("children"), completeCleanup: load("complete_cleanup"), cleanups: load("cleanups"),
+		delegate: load("delegate"), refuseDelegation: load("refuse_delegation"),
 		takeBack: load("take_back"), delete: load("delete"), markKey: load("mark_key"),
 		completeDelegation: load("complete_delegation_cleanup"), transition: load("transition"), finish: load("finish"),
 		appendEvent: load("append_event"), beginInteraction: load("begin_interaction"),

@@ -19,6 +19,7 @@ if not contains(states, row.state) then return refuse('STATE', row.state) end
 if row.delegationLease ~= '' and row.delegationLease ~= lease then return refuse('CONFLICT', 'another delegation') end
 
 if row.delegationLease == '' or higher(revision, row.delegationRevision) then
+  put(x, 'delegated', '1')
   put(x, 'delegationLease', lease)
   put(x, 'delegationExpiresAtSeconds', expires)
   put(x, 'delegationRevision', revision)

@@ -14,7 +14,7 @@ local x = open(t, {
   'id', 'conversation', 'definition', 'queue', 'state', 'node', 'step', 'usage', 'wake', 'attempts', 'reclaims',
   'version', 'startedAtMs', 'deadlineMs', 'deadlineAtMs', 'active', 'fence', 'fenceCounter', 'expiresAtMs', 'refusedNonce', 'claimAnswer',
   'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'runnableAtMs', 'waitKind', 'batch', 'readsHistory', 'overrides', 'shift',
-  'await', 'cleanup',
+  'await', 'cleanup', 'delegated',
 })
 local row = x.row
 
@@ -48,6 +48,7 @@ local function granted()
     'granted', row.fence, row.claimAnswer, t.stamp, {
       row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,
       row.reclaims, row.startedAtMs, row.deadlineAtMs, row.overrides, row.cleanup,
+      unpack(row.delegated ~= '' and { row.delegationLease, row.delegationRevision, row.delegationExpiresAtSeconds } or {}),
     }, text(length(x) + #x.log), row.worker, row.expiresAtMs, redis.call('LINDEX', x.checkpoints, -1), names, ledger,
     redis.call('HGETALL', x.inbox), messages, text(count),
   }
@@ -69,6 +70,7 @@ if live(x) then
 end
 if number(row.notBeforeMs) > x.now then return refused('early', number(row.notBeforeMs) - x.now) end
 if row.active == '' then return refused('turn') end
+if row.delegated ~= '' and row.delegationLease == '' then return refused('undelegated') end
 
 local reclaimed = ran_out(x)
 local reclaims, workers = number(row.reclaims) + 1, ''

@@ -2,13 +2,14 @@
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 index, 2 score seen in ms, then blob and event of four failures: 3 and 4 deadline, 5 and 6 suspension, 7 and 8
 --   interaction, 9 and 10 unfinished; 11 reason, 12 detail and 13 event of the suspension of an interaction that expired,
---   14 clean-up warning, then the tail.
+--   14 clean-up warning, 15 and 16 blob and event of the failure of a delegation that did not come, then the tail.
 -- Returns: {moved, state, tasks}.
 -- Refuses: nothing: an entry that has moved on is left alone.
 -- Invariant: what is decided again here is decided from the row and the clock, never from what the sweep saw.
 local index, at, deadline_blob, deadline_event, suspension_blob, suspension_event = unpack(ARGV, 1, 6)
 local interaction_blob, interaction_event, unfinished_blob, unfinished_event = unpack(ARGV, 7, 10)
 local expired_reason, expired_detail, expired_event, cleanup_warning = unpack(ARGV, 11, 14)
+local undelegated_blob, undelegated_event = unpack(ARGV, 15, 16)
 local t = tail()
 local x = open(t)
 local row = x.row
@@ -39,6 +40,8 @@ elseif row.state == 'waiting_for_input' and passed(number(row.interactionExpires
     event(x, row.interactionReceived)
     m.answer_interaction(x, row.interactionExpired)
   end
+elseif row.state == 'queued' and intended(x) and number(row.createdAtMs) + DELEGATE <= x.now then
+  fail(undelegated_blob, undelegated_event)
 elseif row.state == 'suspended' and m.suspended_until(x) <= x.now then
   fail(suspension_blob, suspension_event)
 elseif row.state == 'finalizing' and number(row.restAtMs) + CLEANUP <= x.now then

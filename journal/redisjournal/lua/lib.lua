@@ -20,7 +20,7 @@ local function fields()
     'refusedNonce', 'claimAnswer', 'wake', 'taskQueue', 'runnableAtMs', 'notBeforeMs', 'waitKind', 'waitUntilMs',
     'attempts', 'reclaims', 'reclaimWorkers', 'cancelAtMs', 'pauseAtMs', 'batch', 'readsHistory', 'interactionRequest',
     'interactionAnswered', 'interactionExpiresAtMs', 'interactionOnExpiry', 'interactionExpired', 'interactionReceived', 'pendingMessages',
-    'historyStart', 'finalState', 'finalEvent', 'delegationLease', 'delegationRevision', 'delegationClean', 'committed',
+    'historyStart', 'finalState', 'finalEvent', 'delegated', 'delegationLease', 'delegationRevision', 'delegationExpiresAtSeconds', 'delegationClean', 'committed',
     'operationFence', 'operation', 'operationAnswer', 'callerIndex', 'keyMember', 'createdAtMs', 'retentionMs',
     'historyEnd', 'shift', 'rollback', 'inheritedMessages', 'lent', 'parent', 'children', 'await', 'cleanup',
   }
@@ -163,10 +163,13 @@ local function clear_wait(x)
   clear(x, 'notBeforeMs')
 end
 
+-- intended reports whether the row's delegation is yet to come: nobody may claim it before.
+local function intended(x) return x.row.delegated ~= '' and x.row.delegationLease == '' end
+
 -- unclean reports whether something outside is to be undone: a delegation, or what the row's cleanup tells of.
 local function unclean(x)
   local row = x.row
-  return row.delegationLease ~= '' and row.delegationClean == '' or row.cleanup ~= ''
+  return row.delegated ~= '' and row.delegationClean == '' or row.cleanup ~= ''
 end
 
 -- task_queue is where the row's task belongs: a step that ran out twice is suspect, and what never started goes behind.

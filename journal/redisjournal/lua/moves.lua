@@ -47,7 +47,9 @@ local function rest(x)
   local function bound(ms)
     if ms > 0 and (earliest == nil or ms < earliest) then earliest = ms end
   end
-  if row.state == 'queued' then
+  if row.state == 'queued' and intended(x) then
+    bound(number(row.createdAtMs) + DELEGATE)
+  elseif row.state == 'queued' then
     if row.active ~= '' then bound(number(row.notBeforeMs)) end
   elseif row.state == 'finalizing' then
     bound(number(row.restAtMs) + CLEANUP)
@@ -60,8 +62,23 @@ local function rest(x)
   move(x, 'due', earliest or x.now + LOOK_AGAIN)
 end
 
+-- start makes a queued row runnable that is its conversation's active one: when its delegation is there, and at its time.
+local function start(x, grace)
+  if intended(x) then
+    put(x, 'waitKind', 'auth')
+    put(x, 'waitUntilMs', text(number(x.row.createdAtMs) + DELEGATE))
+    rest(x)
+  elseif number(x.row.notBeforeMs) > x.now then
+    put(x, 'waitKind', 'schedule')
+    put(x, 'waitUntilMs', x.row.notBeforeMs)
+    rest(x)
+  else
+    runnable(x, grace)
+  end
+end
+
 -- enter makes the row its conversation's active one and appends its first messages, behind those of whom it took the place
--- of. A queued row becomes runnable, at its start time if that is yet to come; a suspended one stays where it is. shift is
+-- of. A queued row starts; a suspended one stays where it is. shift is
 -- what its place in the history is ahead of its place in the list; empty: they are the same. So many of the messages are
 -- inherited.
 local function enter(x, messages, grace, shift, inherited)
@@ -76,14 +93,7 @@ local function enter(x, messages, grace, shift, inherited)
   end
   clear(x, 'rollback', 'inheritedMessages')
   later(x, 'HSET', conversation(x), 'active', x.row.id)
-  if x.row.state ~= 'queued' then return end
-  if number(x.row.notBeforeMs) > x.now then
-    put(x, 'waitKind', 'schedule')
-    put(x, 'waitUntilMs', x.row.notBeforeMs)
-    rest(x)
-  else
-    runnable(x, grace)
-  end
+  if x.row.state == 'queued' then start(x, grace) end
 end
 
 -- pending reads the first messages that a row kept until its turn, and has them deleted.
@@ -443,7 +453,7 @@ local function action(x, index)
   if row.state ~= 'queued' and row.state ~= 'running' then return 'expire' end
   if row.fence ~= '' then return 'requeue' end
   local late = row.deadlineAtMs ~= '' and number(row.deadlineAtMs) <= x.now
-  if row.active == '' or row.waitKind ~= '' and (late or row.notBeforeMs == '') then return 'expire' end
+  if row.active == '' or intended(x) or row.waitKind ~= '' and (late or row.notBeforeMs == '') then return 'expire' end
   return 'requeue'
 end
 
@@ -452,5 +462,5 @@ return {
   finalize = finalize, suspend = suspend, quarantine = quarantine, ask = ask, asked = asked,
   answer_interaction = answer_interaction, talk = talk, due_entry = due_entry, action = action,
   suspended_until = suspended_until, kept = kept, chain = chain, arrived = arrived, cleaned = cleaned, stored = stored,
-  revoke = revoke, pending = pending, shape = shape,
+  start = start, revoke = revoke, pending = pending, shape = shape,
 }

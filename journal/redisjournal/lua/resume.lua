@@ -27,7 +27,7 @@ event(x, resumed_event)
 local waits = number(row.notBeforeMs) > x.now
 if row.startedAtMs == '' then
   put(x, 'state', 'queued')
-  waits = waits or row.active == ''
+  waits = waits or row.active == '' or intended(x)
 elseif row.interactionRequest ~= '' and row.interactionAnswered == '' then
   put(x, 'state', 'waiting_for_input')
   waits = true

@@ -1,0 +1,139 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/delegation"
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+// Delegations gives the tokens of leases. It is the part of a delegation.Broker that a worker needs.
+type Delegations interface {
+	Token(ctx context.Context, id execution.ID, ref delegation.Ref) (delegation.Token, error)
+	Renew(ctx context.Context, id execution.ID, ref delegation.Ref) (delegation.Lease, error)
+}
+
+// errNotDelegated reports an execution that acts for nobody.
+var errNotDelegated = errors.New("the execution was submitted without a delegation")
+
+// tokenAhead is how long before its end a token of this node is asked for again.
+const tokenAhead = 10 * time.Second
+
+// delegated keeps the token of a node's delegation in memory, for as long as the node runs.
+type delegated struct {
+	mu    sync.Mutex
+	token delegation.Token // guarded by mu
+}
+
+// Credential implements environment. A lease that was renewed is in the row before its token is used.
+func (h *holder) Credential(ctx context.Context) (execution.Credential, error) {
+	lease, broker := h.claimed.Execution.Delegation, h.durable.cfg.Delegations
+	if lease == nil || broker == nil {
+		return execution.Credential{}, errNotDelegated
+	}
+	h.delegated.mu.Lock()
+	defer h.delegated.mu.Unlock()
+	if kept := h.delegated.token; !kept.Value.IsZero() && (kept.ExpiresAt.IsZero() || time.Until(kept.ExpiresAt) > tokenAhead) {
+		return kept.Value, nil
+	}
+	id, ref := h.claimed.Execution.ID, delegation.Ref(lease.LeaseRef)
+	token, err := broker.Token(ctx, id, ref)
+	if errors.Is(err, delegation.ErrExpired) {
+		if err = h.renewDelegation(ctx, id, ref); err == nil {
+			token, err = broker.Token(ctx, id, ref)
+		}
+	}
+	if err != nil {
+		return execution.Credential{}, fmt.Errorf("token of %s: %w", id, err)
+	}
+	h.delegated.token = token
+	return token.Value, nil
+}
+
+// renewDelegation renews the lease and says so in the row.
+func (h *holder) renewDelegation(ctx context.Context, id execution.ID, ref delegation.Ref) error {
+	lease, err := h.durable.cfg.Delegations.Renew(ctx, id, ref)
+	if err != nil {
+		return err
+	}
+	renewed := journal.Delegation{LeaseRef: journal.LeaseRef(lease.Ref), Revision: lease.Revision}
+	if !lease.ExpiresAt.IsZero() {
+		renewed.ExpiresAtSeconds = uint64(lease.ExpiresAt.Unix()) //nolint:gosec // an instant after 1970
+	}
+	hold, done, err := h.betweenRenewals(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return repeat(context.WithoutCancel(ctx), h.trust.until(), func(ctx context.Context) error {
+		_, err := h.durable.cfg.Store.AttachDelegation(ctx, hold, renewed)
+		return err
+	})
+}
+
+// renewalPoll is how often a call that must not overtake a renewal looks whether that is over.
+const renewalPoll = 5 * time.Millisecond
+
+// betweenRenewals is a hold for a numbered call that is made while the node works: it waits for a renewal of the claim that is
+// on its way, and none begins before done, because of two calls that overtake each other the store refuses the first.
+func (h *holder) betweenRenewals(ctx context.Context) (hold journal.Hold, done func(), err error) {
+	for {
+		h.mu.Lock()
+		if !h.renewal.busy {
+			h.renewal.busy = true
+			h.operation++
+			hold = journal.Hold{Execution: h.claimed.Execution.ID, Fence: h.claimed.Fence, Operation: h.operation}
+			h.mu.Unlock()
+			return hold, func() {
+				h.mu.Lock()
+				h.renewal.busy = false
+				h.mu.Unlock()
+			}, nil
+		}
+		h.mu.Unlock()
+		timer := time.NewTimer(renewalPoll)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return hold, nil, context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+}
+
+// credential gets the token of a delegated call. It returns false for a call that is not to be sent: what may pass is tried
+// again, what will not is a result that the model reads.
+func (m *machine) credential(ctx context.Context, p *pending) bool {
+	if !p.spec.Delegated {
+		return true
+	}
+	token, err := m.env.Credential(ctx)
+	switch {
+	case err == nil:
+		p.credential = token
+		return true
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errToolTimeout): // interrupted: the cause decides
+	case errors.Is(err, errNotDelegated):
+		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution,
+			"this call needs a delegation, and the execution was submitted without one"))
+	case errors.Is(err, delegation.ErrLost), errors.Is(err, delegation.ErrRefused):
+		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution,
+			"the delegation of this execution has ended: it can no longer act for whoever submitted it"))
+	default:
+		p.transient = &local.Error{
+			Kind: local.Transient, Code: "delegation_unavailable", Message: "no token could be had for the call", Err: err,
+		}
+	}
+	return false
+}
+
+// Credential implements environment: what runs in process acts for nobody.
+func (r *directRun) Credential(context.Context) (execution.Credential, error) {
+	return execution.Credential{}, errNotDelegated
+}
