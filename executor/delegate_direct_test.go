@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -131,4 +132,18 @@ func TestDirectHasNobodyToAnswerADelegate(t *testing.T) {
 	}, execution.Limits{})
 	require.Equal(t, []string{"waiting_input: Which?"}, toolTexts(t, result))
 	require.Equal(t, &execution.Outcome{Answer: "done"}, result.Outcome)
+}
+
+func TestDirectLeadsARemoteDelegate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := turns(working("t1"), done("Booked.", "t1"))
+		direct, err := NewDirect(DirectConfig{Builder: kits{}, Remotes: remotes{carrier: p}})
+		require.NoError(t, err)
+		ran, _, err := direct.RunDelegate(t.Context(), testID, "Oslo", local.Grant{Definition: farAway(), Depth: 1})
+		require.NoError(t, err)
+		require.Equal(t, backend.StatusCompleted, ran.Status.Kind)
+		require.Equal(t, "Booked.", *ran.Response)
+		require.Empty(t, p.aborts())
+	})
 }

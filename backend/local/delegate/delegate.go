@@ -3,7 +3,6 @@ package delegate
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend"
@@ -22,19 +21,13 @@ type Run struct {
 	local.Grant
 }
 
-type (
-	// RunFunc runs an agent in this process. An error says that the run came to no result, because ctx ended or the agent
-	// cannot be run here; usage is what was spent until then.
-	RunFunc func(ctx context.Context, run Run) (result backend.RunResult, usage execution.Usage, err error)
-	// RemoteFunc finds what carries out an agent that is elsewhere.
-	RemoteFunc func(definition *agent.Definition) (*backend.ResolvedAgent, error)
-)
+// RunFunc runs an agent in this process, or leads one that is elsewhere from here. An error says that the run came to no
+// result, because ctx ended or the agent cannot be run here; usage is what was spent until then.
+type RunFunc func(ctx context.Context, run Run) (result backend.RunResult, usage execution.Usage, err error)
 
 // Config is what the tools are made of. Local is required.
 type Config struct {
 	Local RunFunc
-	// Remote: nil: agents that are elsewhere cannot be run inside a call.
-	Remote RemoteFunc
 }
 
 // Tools makes tools that run agents.
@@ -102,23 +95,11 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, _ local.Sink) (l
 	return local.Answer{Result: &result, Usage: own.usage}, nil
 }
 
-// execute hands the run to the backend of its agent.
+// execute hands the run to the loop of this process, by the contract of backends: it also leads agents that are elsewhere.
 func (t *Tool) execute(ctx context.Context, call local.Invocation, own *ownLoop) (backend.RunResult, error) {
-	definition := own.delegate.Definition
-	resolved := backend.ResolvedLocal()
-	if definition.Backend != "" && definition.Backend != agent.BackendLocal {
-		if t.cfg.Remote == nil {
-			return backend.RunResult{}, fmt.Errorf("agents of the backend %s cannot be run inside a call", definition.Backend)
-		}
-		remote, err := t.cfg.Remote(definition)
-		if err != nil {
-			return backend.RunResult{}, err
-		}
-		resolved = backend.ResolvedRemote(remote)
-	}
 	message := backend.Message{Message: execution.Message{Role: execution.RoleUser, Text: own.delegate.Prompt}}
-	return resolved.ExecuteDelegate(ctx, backend.DelegateRunRequest{
-		AgentID: definition.Name, Messages: []backend.Message{message}, NewMessages: []backend.Message{message},
+	return backend.ResolvedLocal().ExecuteDelegate(ctx, backend.DelegateRunRequest{
+		AgentID: own.delegate.Definition.Name, Messages: []backend.Message{message}, NewMessages: []backend.Message{message},
 		Parent: backend.ParentContext{ParentRunID: call.Execution, ParentCallID: call.Call.CallID},
 		Policy: backend.DefaultDelegatePolicy(), Local: own,
 	})

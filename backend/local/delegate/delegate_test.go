@@ -132,36 +132,3 @@ func TestACallEndsAtItsTimeoutAndWithItsContext(t *testing.T) {
 		require.Equal(t, int64(1), got.Usage.Requests)
 	})
 }
-
-// elsewhere is a backend of agents that are elsewhere.
-type elsewhere struct {
-	backend.Base
-	seen *backend.DelegateRunRequest
-}
-
-func (e *elsewhere) ExecuteDelegate(_ context.Context, request backend.DelegateRunRequest) (backend.RunResult, error) {
-	*e.seen = request
-	answer := "from afar"
-	return backend.RunResult{Status: backend.CompletedStatus(), Response: &answer}, nil
-}
-
-func TestAnAgentThatIsElsewhereIsCalledThere(t *testing.T) {
-	t.Parallel()
-	here := call(`{"prompt":"p"}`)
-	here.Grant.Definition.Backend = agent.BackendA2A
-	got, err := toolOf(t, agent.Tool{Name: "ask"}, ending(backend.RunResult{})).Call(t.Context(), here, nil)
-	require.NoError(t, err)
-	require.Contains(t, textOf(t, got), "agents of the backend a2a cannot be run inside a call")
-
-	var seen backend.DelegateRunRequest
-	cfg := ending(backend.RunResult{})
-	cfg.Remote = func(d *agent.Definition) (*backend.ResolvedAgent, error) {
-		return backend.NewResolvedAgent(d.Name, "", &elsewhere{seen: &seen}), nil
-	}
-	got, err = toolOf(t, agent.Tool{Name: "ask"}, cfg).Call(t.Context(), here, nil)
-	require.NoError(t, err)
-	require.Equal(t, "from afar", textOf(t, got))
-	require.Equal(t, "p", seen.NewMessages[0].Text)
-	require.Equal(t, backend.ParentContext{ParentRunID: theID, ParentCallID: "call_0_1"}, seen.Parent)
-	require.Equal(t, backend.Ephemeral, seen.Policy.Persistence)
-}
