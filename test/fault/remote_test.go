@@ -68,7 +68,10 @@ func TestCaseK5_ARemoteTaskSurvivesItsWorker(t *testing.T) {
 	for _, kill := range remoteKills() {
 		t.Run(kill.name, func(t *testing.T) {
 			t.Parallel()
-			eachNodesPerTask(t, func(t *testing.T, nodes map[string]string) { killRemoteWorker(t, kill, nodes) })
+			eachNodesPerTask(t, func(t *testing.T, nodes map[string]string) {
+				t.Helper()
+				killRemoteWorker(t, kill, nodes)
+			})
 		})
 	}
 }
@@ -107,6 +110,7 @@ func killRemoteWorker(t *testing.T, kill remoteKill, nodes map[string]string) {
 func TestCaseK5_ACancelReachesAWorkingRemoteTaskAfterARestart(t *testing.T) {
 	t.Parallel()
 	eachNodesPerTask(t, func(t *testing.T, nodes map[string]string) {
+		t.Helper()
 		stack, peer := remoteStack(t, a2atest.Until(nil, ""))
 		api := stack.API()
 		stack.Reaper()
@@ -143,6 +147,7 @@ func TestTheDeadlineOfAWaitReachesTheRemote(t *testing.T) {
 func TestTheAnswerReachesTheTaskThatAsked(t *testing.T) {
 	t.Parallel()
 	eachNodesPerTask(t, func(t *testing.T, nodes map[string]string) {
+		t.Helper()
 		stack, peer := remoteStack(t, asking)
 		api := stack.API()
 		stack.Reaper()
