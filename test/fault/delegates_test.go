@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ agents:
     model: {provider: scripted, turns: [{toolCalls: [$ASKING]}, {text: "Done."}]}
     tools: [{name: ask, type: agent, agent: asker}]
   researcher:
-    model: {provider: scripted, turns: [{toolCalls: [{name: look}]}, {text: "Found."}]}
+    model: {provider: scripted, turns: [{toolCalls: [{name: look}]}, {toolCalls: [{name: look}]}, {text: "Found."}]}
     tools: [{name: look, type: http, url: "$TOOLS/look", recovery: idempotent, timeout: 60s}]
   asker:
     model: {provider: scripted, turns: [{toolCalls: [{name: confirm, arguments: {question: "So?"}}]}, {text: "Asked."}]}
@@ -95,7 +96,7 @@ func TestAParentOfManyChildrenGetsEachResultOnceWhateverWorkerDies(t *testing.T)
 	t.Parallel()
 	each(t, func(t *testing.T, env map[string]string) {
 		tools := harness.Tools(t)
-		tools.Behave("/look", harness.After(200*time.Millisecond))
+		tools.Behave("/look", harness.After(700*time.Millisecond))
 		stack := harness.New(t, harness.Config{Agents: families(tools), Env: env})
 		api := stack.API()
 		stack.Reaper()
@@ -103,7 +104,7 @@ func TestAParentOfManyChildrenGetsEachResultOnceWhateverWorkerDies(t *testing.T)
 		parent := api.Submit("lead", "Research it.").ID
 		kills := 0
 		ended := harness.Poll(2*time.Minute, func() bool {
-			if kills < 6 {
+			if kills < 8 {
 				i := rand.IntN(len(workers)) //nolint:gosec // no secret
 				workers[i].Kill()
 				workers[i] = stack.Worker()
@@ -135,14 +136,15 @@ func TestACanceledParentOfManyChildrenLeavesNoneRunning(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, env map[string]string) {
 		tools := harness.Tools(t)
-		half := make(chan struct{}, broods/2)
-		for range broods / 2 {
-			half <- struct{}{}
-		}
-		tools.Behave("/look", func(ctx context.Context, _ harness.ToolCall) (int, string) {
+		var answered []execution.ID // of those whose calls are answered; set before known is closed
+		known := make(chan struct{})
+		tools.Behave("/look", func(ctx context.Context, call harness.ToolCall) (int, string) {
 			select {
-			case <-half: // the first ones answer
+			case <-known:
 			case <-ctx.Done():
+			}
+			if !slices.Contains(answered, call.Execution) {
+				<-ctx.Done()
 			}
 			return http.StatusOK, `{}`
 		})
@@ -152,6 +154,8 @@ func TestACanceledParentOfManyChildrenLeavesNoneRunning(t *testing.T) {
 		workers := []*harness.Process{stack.Worker(), stack.Worker()}
 		parent := api.Submit("lead", "Research it.").ID
 		children := brood(parent, broods)
+		answered = children[:broods/2]
+		close(known)
 		completed := func() (n int) {
 			for _, id := range children {
 				if stateOf(api, id) == execution.Completed {
