@@ -40,4 +40,13 @@ type Worker struct {
 	Held        int
 	Holding     []execution.ID
 	Draining    bool
+	Work        *Work // nil: it does not say
+}
+
+// Work is what a worker has done: in the last SpanMs how many steps it took to their boundaries, how many executions it
+// started and ended, and how long tasks waited before it took them; since its start, how many claims of others it took over
+// when they had run out, and how many of its own were superseded. Waits counts by the most milliseconds that a wait took.
+type Work struct {
+	SpanMs, Steps, Started, Ended, Reclaims, Fenced int64
+	Waits                                           map[int64]int64
 }

@@ -22,6 +22,7 @@ type overviewBody struct {
 	Slots     int
 	Held      int
 	NoWorker  bool // nobody takes tasks
+	Work      *workBody
 }
 
 // stateCount is a tile.
@@ -78,6 +79,8 @@ func (p *Pages) addFacts(r *http.Request, visit *auth.Visit, body *overviewBody)
 	if body.Workers, err = p.cfg.Facts.Workers(r.Context()); err != nil {
 		return unavailable(err)
 	}
+	work := workOf(body.Workers)
+	body.Work = &work
 	body.NoWorker = true
 	for _, worker := range body.Workers {
 		body.Slots += worker.Concurrency

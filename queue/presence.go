@@ -40,6 +40,8 @@ type PresenceConfig struct {
 	Concurrency int
 	// Holding lists the executions that the worker holds now. Nil: it holds none.
 	Holding func() []execution.ID
+	// Tally is what the worker has done. Nil: it does not say.
+	Tally *Tally
 	// Interval is how often the worker says that it is there; three missed ones and it is gone. Default 5 s.
 	Interval time.Duration
 	// Prefix begins the keys. Clients and workers of one installation share it. Default "pawl".
@@ -121,6 +123,7 @@ type storedWorker struct {
 	Concurrency int      `json:"concurrency"`
 	Held        int      `json:"held"`
 	Draining    bool     `json:"draining,omitempty"`
+	Work        *Work    `json:"work,omitempty"` // nil: it does not say, as workers of older releases
 }
 
 // tell writes the presence, in one round trip.
@@ -130,6 +133,9 @@ func (p *Presence) tell(ctx context.Context) {
 	held := p.cfg.Holding()
 	stored := storedWorker{
 		V: 1, StartedAtMs: p.began, Queues: p.cfg.Queues, Concurrency: p.cfg.Concurrency, Held: len(held),
+	}
+	if p.cfg.Tally != nil {
+		stored.Work = p.cfg.Tally.told(time.Now())
 	}
 	if !p.served.Load() {
 		stored.Queues, stored.Draining = []string{}, true

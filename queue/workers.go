@@ -22,6 +22,7 @@ type Worker struct {
 	Held        int            // how many executions it holds
 	Holding     []execution.ID // which; at most 200
 	Draining    bool           // it takes no more tasks
+	Work        *Work          // what it has done; nil when it does not say
 }
 
 // Serves reports whether the worker takes tasks of the queue.
@@ -78,7 +79,7 @@ func decodeWorker(id string, data []byte) (Worker, error) {
 	}
 	return Worker{
 		ID: id, StartedAtMs: stored.StartedAtMs, Queues: stored.Queues, Concurrency: stored.Concurrency, Held: stored.Held,
-		Draining: stored.Draining,
+		Draining: stored.Draining, Work: stored.Work,
 	}, nil
 }
 

@@ -71,7 +71,7 @@ func (f pageFacts) Workers(ctx context.Context) ([]dashboard.Worker, error) {
 	for _, w := range found {
 		workers = append(workers, dashboard.Worker{
 			ID: w.ID, StartedAtMs: w.StartedAtMs, Queues: w.Queues, Concurrency: w.Concurrency, Held: w.Held,
-			Holding: w.Holding, Draining: w.Draining,
+			Holding: w.Holding, Draining: w.Draining, Work: (*dashboard.Work)(w.Work),
 		})
 	}
 	return workers, nil

@@ -71,7 +71,7 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 	}
 	presence, err := queue.NewPresence(b.rdb, queue.PresenceConfig{
 		ID: string(w.runner.Worker()), Queues: w.queues, Concurrency: cfg.Concurrency, Holding: w.runner.Holding,
-		Logger: deps.Logger,
+		Tally: w.tally, Logger: deps.Logger,
 	})
 	if err != nil {
 		return err
@@ -112,6 +112,7 @@ type worker struct {
 	logger *slog.Logger
 
 	metrics *telemetry.Metrics
+	tally   *queue.Tally
 }
 
 func newWorker(
@@ -135,7 +136,7 @@ func newWorker(
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker")}
+	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker"), tally: queue.NewTally()}
 	kits := w.metrics.Calls(builder)
 	if err := delegates.use(kits, far, depthOf(cfg.MaxDepth)); err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func newWorker(
 		return nil, err
 	}
 	w.runner, err = executor.NewDurable(executor.Config{
-		Store: b.store, Builder: kits, MaxDepth: depthOf(cfg.MaxDepth), Observer: w.metrics.Work(), Tracer: tracer, Enqueuer: b.tasks,
+		Store: b.store, Builder: kits, MaxDepth: depthOf(cfg.MaxDepth), Observer: tallying{w.metrics.Work(), w.tally}, Tracer: tracer, Enqueuer: b.tasks,
 		Remotes: far, Delegations: tokens(broker), Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})
@@ -162,7 +163,7 @@ func newWorker(
 	slices.Sort(w.queues)
 	w.server, err = queue.NewServer(b.rdb, w.runner, queue.ServerConfig{
 		Queues: weights, NoSuspect: !suspect, Concurrency: cfg.Concurrency, DrainTimeout: leaveTimeout,
-		Waker: deps.Waker, Gather: b.store.Gather(), Waited: w.metrics.Waits(), Logger: deps.Logger,
+		Waker: deps.Waker, Gather: b.store.Gather(), Waited: tallyWaits(w.metrics.Waits(), w.tally), Logger: deps.Logger,
 	})
 	if err != nil {
 		return nil, err
