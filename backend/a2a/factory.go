@@ -15,6 +15,7 @@ import (
 const (
 	DefaultMaxAnswer = 4 << 20
 	DefaultCardTTL   = 5 * time.Minute
+	DefaultSendGrace = 300 * time.Millisecond
 )
 
 // Config says how the remote agents of a program are reached. The zero value works.
@@ -24,8 +25,11 @@ type Config struct {
 	MaxAnswer int64
 	// CardTTL is how long an agent card holds before it is read again. DefaultCardTTL when 0.
 	CardTTL time.Duration
-	Now     func() time.Time // time.Now when nil
-	Logger  *slog.Logger     // slog.Default when nil
+	// SendGrace is how long a message under way may take to be answered when its context ends: with the task's id known, the
+	// task can be canceled. It is less than whoever leads the run waits. DefaultSendGrace when 0.
+	SendGrace time.Duration
+	Now       func() time.Time // time.Now when nil
+	Logger    *slog.Logger     // slog.Default when nil
 }
 
 // Factory builds the backends of endpoints of kind a2a, which share connections.
@@ -38,7 +42,7 @@ var (
 
 // NewFactory refuses bounds that are negative.
 func NewFactory(cfg Config) (*Factory, error) {
-	if cfg.MaxAnswer < 0 || cfg.CardTTL < 0 {
+	if cfg.MaxAnswer < 0 || cfg.CardTTL < 0 || cfg.SendGrace < 0 {
 		return nil, errors.New("a2a config: a bound is negative")
 	}
 	if cfg.Transport == nil {
@@ -49,6 +53,9 @@ func NewFactory(cfg Config) (*Factory, error) {
 	}
 	if cfg.CardTTL == 0 {
 		cfg.CardTTL = DefaultCardTTL
+	}
+	if cfg.SendGrace == 0 {
+		cfg.SendGrace = DefaultSendGrace
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -251,7 +251,7 @@ func TestARequestHasItsTime(t *testing.T) {
 			return m == method
 		}
 	}
-	r := newRun(t, build(t, a2a.Config{}, endpoint(peer.URL, map[string]string{"requestTimeoutMs": "300"})))
+	r := newRun(t, build(t, a2a.Config{}, endpoint(peer.URL, map[string]string{"requestTimeoutMs": "3000"})))
 	peer.Intercept(hang(a2atest.Card))
 	_, err := r.call("hello")
 	classified(t, err, local.Transient, a2a.CodeTimeout)
@@ -336,17 +336,16 @@ func TestAnAnswerAfterTheTimeCounts(t *testing.T) {
 	t.Parallel()
 	clock := &clock{}
 	clock.set(time.Now())
-	peer := a2atest.New(t, a2atest.Completing("just so"))
-	r := newRun(t, build(t, a2a.Config{Now: clock.now}, endpoint(peer.URL, nil)))
-	first := r.must("work")
-	clock.set(clock.now().Add(2 * time.Hour))
-	if awaiting(first) {
-		eventually(t, "the remote ends", func() bool {
-			result := r.must()
-			require.NotEqual(t, backend.StatusTimeout, result.Status.Kind)
-			return !awaiting(result)
-		})
+	peer := a2atest.New(t, a2atest.Completing("unused"))
+	state := func(s sdk.TaskState) *sdk.Task {
+		return &sdk.Task{ID: "t", ContextID: "c", Status: sdk.TaskStatus{State: s}}
 	}
+	answerWith(peer, a2atest.Send, state(sdk.TaskStateWorking), state(sdk.TaskStateCompleted))
+	r := newRun(t, build(t, a2a.Config{Now: clock.now}, endpoint(peer.URL, nil)))
+	r.must("work")
+	clock.set(clock.now().Add(2 * time.Hour))
+	require.Equal(t, backend.CompletedStatus(), r.must().Status)
+	require.Zero(t, peer.Calls(a2atest.Cancel))
 }
 
 func TestCallsEndWithTheirContext(t *testing.T) {

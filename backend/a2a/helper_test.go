@@ -145,6 +145,12 @@ func (r *run) abort() error {
 	})
 }
 
+// aborted aborts until that has worked: the peer's SDK cancels no task whose message it has not quite put away.
+func (r *run) aborted() {
+	r.t.Helper()
+	eventually(r.t, "the abort works", func() bool { return r.abort() == nil })
+}
+
 // remote is a run at a peer that does what the script says.
 func remote(t *testing.T, script a2atest.Script) (*run, *a2atest.Peer) {
 	t.Helper()

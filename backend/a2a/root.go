@@ -17,9 +17,6 @@ const (
 	maxResends = 1
 	// resendAfter is how long to wait before that.
 	resendAfter = time.Second
-	// sendGrace is how long a message under way may take to be answered when its context ends: with the task's id known, the
-	// task can be canceled.
-	sendGrace = 300 * time.Millisecond
 	// cancelTimeout bounds telling the remote that a run took too long.
 	cancelTimeout = 10 * time.Second
 )
@@ -115,7 +112,7 @@ func (c *call) post(ctx context.Context, agent *peer, parts a2a.ContentParts) (a
 	outliving, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(sendGrace, func() { end(context.Cause(ctx)) })
+		time.AfterFunc(c.cfg.SendGrace, func() { end(context.Cause(ctx)) })
 	})
 	defer stop()
 	bounded, done := c.settings.within(outliving, c.settings.request)
