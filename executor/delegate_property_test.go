@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/redistest"
 	"github.com/pawl-run/pawl/journal"
 )
 
@@ -99,7 +100,7 @@ func TestRandomTreesReachTheirEndWhateverDies(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				g := drawGrove(rt, nodes)
 				var problem string
-				synctest.Test(t, func(t *testing.T) { problem = g.grow(t) })
+				synctest.Test(t, func(t *testing.T) { problem = g.grow(t, newFamily) })
 				if problem != "" {
 					rt.Fatalf("%s\n%+v", problem, g)
 				}
@@ -108,11 +109,28 @@ func TestRandomTreesReachTheirEndWhateverDies(t *testing.T) {
 	}
 }
 
+func TestRandomTreesReachTheirEndOnRedis(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Shared(t).Client(t)
+	open := func(t *testing.T, kits kitsOf, limits execution.Limits, change func(*Config)) *family {
+		t.Helper()
+		store, pass := jumping(t, rdb)
+		return newFamilyOn(t, store, pass, kits, limits, change)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		g := drawGrove(rt, rapid.SampledFrom([]int{1, 8}).Draw(rt, "nodes per task"))
+		if problem := g.grow(t, open); problem != "" {
+			rt.Fatalf("%s\n%+v", problem, g)
+		}
+	})
+}
+
 // grow runs the tree to its end and says what was wrong.
-func (g grove) grow(t *testing.T) string {
+func (g grove) grow(t *testing.T, open func(*testing.T, kitsOf, execution.Limits, func(*Config)) *family) string {
+	t.Helper()
 	var current *life
 	seen := &readings{}
-	f := newFamily(t, g.kits(func() *life { return current }, seen), execution.Limits{MaxModelRequests: g.limit}, nil)
+	f := open(t, g.kits(func() *life { return current }, seen), execution.Limits{MaxModelRequests: g.limit}, nil)
 	deaths := g.deaths
 	born := func() {
 		current = &life{}

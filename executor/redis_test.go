@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -27,15 +28,22 @@ func onRedis(t *testing.T) func(*local.Kit) *world {
 	t.Helper()
 	rdb := redistest.Shared(t).Client(t)
 	return func(kit *local.Kit) *world {
-		var ahead atomic.Int64
-		cfg := redisjournal.Config{Prefix: redistest.Prefix()}
-		cfg.SweepLock = -1
-		cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		store, err := redisjournal.New(rdb, cfg)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, store.Close()) })
-		return newWorldOn(t, store, func() { ahead.Add(int64(20 * time.Second)) }, &agent.Definition{}, kit, nil)
+		store, pass := jumping(t, rdb)
+		return newWorldOn(t, store, pass, &agent.Definition{}, kit, nil)
 	}
+}
+
+// jumping is a journal on Redis whose clock jumps by 20 s at each pass.
+func jumping(t *testing.T, rdb redis.UniversalClient) (store *redisjournal.Store, pass func()) {
+	t.Helper()
+	var ahead atomic.Int64
+	cfg := redisjournal.Config{Prefix: redistest.Prefix()}
+	cfg.SweepLock = -1
+	cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	store, err := redisjournal.New(rdb, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store, func() { ahead.Add(int64(20 * time.Second)) }
 }
 
 func TestCasesB9AndK3_RandomAgentsReachTheirEndOnRedis(t *testing.T) {

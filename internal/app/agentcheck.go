@@ -149,8 +149,11 @@ func checkedAgent(d *agent.Definition) CheckedAgent {
 	for i := range d.Tools {
 		tool := &d.Tools[i]
 		one := CheckedTool{Name: tool.Name, Type: string(tool.Type), Recovery: string(tool.Recovery), About: tool.URL}
-		if len(tool.Command) > 0 {
+		switch {
+		case len(tool.Command) > 0:
 			one.About = strings.Join(tool.Command, " ")
+		case tool.Type == agent.ToolAgent:
+			one.About = string(tool.Mode) + " " + tool.Agent
 		}
 		checked.Tools = append(checked.Tools, one)
 	}
