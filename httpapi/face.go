@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -53,7 +54,7 @@ func (s *Server) face(c echo.Context) error {
 		if err := checkType(r); err != nil {
 			return err
 		}
-		body, err := s.body(c)
+		body, err := s.unicode(c)
 		if err != nil {
 			return err
 		}
@@ -67,4 +68,19 @@ func (s *Server) face(c echo.Context) error {
 	})
 	s.cfg.Face.ServeHTTP(c.Response(), r)
 	return nil
+}
+
+// unicode is a body that holds nothing which JSON's decoder would take for another character.
+func (s *Server) unicode(c echo.Context) ([]byte, error) {
+	body, err := s.body(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case !utf8.Valid(body):
+		return nil, invalid(fieldBody, "must be valid UTF-8")
+	}
+	if at := loneSurrogate(body); at >= 0 {
+		return nil, invalid(fieldBody, "must be valid Unicode: there is half of a surrogate pair at byte %d", at)
+	}
+	return body, nil
 }

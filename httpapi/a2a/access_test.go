@@ -127,6 +127,10 @@ func TestARequestMustComeFromThisMachineWithoutKeys(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, response.StatusCode)
 	response, _ = p.rpc("/a2a/demo", call, "Content-Type: text/plain")
 	require.Equal(t, http.StatusUnsupportedMediaType, response.StatusCode)
+	for _, text := range []string{`"\ud83d"`, "\"\xff\""} {
+		response, _ = p.rpc("/a2a/demo", `{"jsonrpc":"2.0","id":1,"method":`+text+`}`)
+		require.Equal(t, http.StatusBadRequest, response.StatusCode, text)
+	}
 	response, _ = p.rpc("/a2a/demo", `{"jsonrpc":"2.0","id":1,"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
 }

@@ -78,7 +78,9 @@ func (t *telling) round(ctx context.Context) (next time.Duration, done bool, err
 		return sooner(next, wait), false, err // the next round sees what is left
 	}
 	if next == 0 && (view.State.Terminal() || len(configs) == 0) {
-		done, err = pushes.DropPushes(ctx, t.id, mark)
+		if done, err = pushes.DropPushes(ctx, t.id, mark); !done {
+			next = t.pusher.face.cfg.Push.Backoff // a config came meanwhile
+		}
 	}
 	return next, done, err
 }

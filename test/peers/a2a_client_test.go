@@ -120,7 +120,7 @@ func (f *faced) node(call string, parameters map[string]any, headers ...string) 
 	require.DirExists(f.t, filepath.Join(folder, "node_modules", "@a2a-js", "sdk"), "run make test/peers")
 	given, err := json.Marshal(parameters)
 	require.NoError(f.t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	command := exec.CommandContext(ctx, "node", append([]string{
 		"testdata/a2a_client.mjs", folder, f.URL, "/a2a/demo/.well-known/agent-card.json", call, string(given),
 	}, headers...)...)
@@ -154,7 +154,7 @@ func (f *faced) line(lines <-chan told) told {
 	select {
 	case line := <-lines:
 		return line
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(f.t, "the client says nothing")
 		return told{}
 	}
