@@ -18,7 +18,7 @@ func orphanClauses() []clause {
 		{name: "every kind of end reaches the children, and one level of them", run: orphanLevels},
 		{name: "a parent's cancel reaches its children when it ends, and not before", run: orphanRequested},
 		{name: "a child that finalizes, or has ended, is left alone", run: orphanOver},
-		{name: "case I2: submitting to a child's conversation cancels the child alone", run: orphanInterrupted},
+		{name: "submitting to a child's conversation cancels the child alone", run: orphanInterrupted},
 	}
 }
 
@@ -102,6 +102,17 @@ func orphanActs(t *testing.T, b *bench) {
 	require.Len(t, child.resume().Tasks, 1)
 	require.Equal(t, journal.ActStanding, child.due().Action)
 	require.Equal(t, execution.Canceled, child.requeue().State)
+
+	for _, then := range []journal.Then{ask(), waitFor(time.Hour), awaitChildren("call_9_9")} {
+		parent := b.reserve().claim()
+		child := parent.spawn(theCall).claim()
+		child.commit(then)
+		child.pause()
+		parent.commit(completeWith("done"))
+		require.Empty(t, child.resume().Tasks, "it is as it was")
+		require.Equal(t, b.clock.Ms(), child.entry().AtMs, "and due, whatever it waits for")
+		require.Equal(t, execution.Canceled, child.expire().State)
+	}
 
 	child = b.left(execution.Running)
 	require.Equal(t, execution.Canceled, child.pause().Execution.State, "a cancel wins")

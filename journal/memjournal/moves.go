@@ -25,6 +25,9 @@ func (s *Store) handOff(r *row, nowMs int64) []execution.Task {
 func (s *Store) rest(r *row, nowMs int64) { r.place(indexDue, s.nextLook(r, nowMs)) }
 
 func (s *Store) nextLook(r *row, nowMs int64) int64 {
+	if r.CancelRequested && r.Claim == nil && r.State != execution.Finalizing {
+		return nowMs // its parent has ended: whatever it waits for, the reaper ends it
+	}
 	var bounds []int64
 	switch r.State {
 	case execution.Queued:

@@ -27,3 +27,13 @@ func TestTheModelAgreesWithItself(t *testing.T) {
 	t.Parallel()
 	journaltest.Differential(t, open, open)
 }
+
+func TestTreesOfTheModel(t *testing.T) {
+	t.Parallel()
+	journaltest.Trees(t, func(t *testing.T, cfg journal.Config) journaltest.Harness {
+		t.Helper()
+		store, err := memjournal.New(cfg)
+		require.NoError(t, err)
+		return journaltest.Harness{Store: store}
+	})
+}

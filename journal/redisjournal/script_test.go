@@ -154,7 +154,7 @@ func TestTheFenceIsTheFirstGuardOfAHoldersScript(t *testing.T) {
 	t.Parallel()
 	holders := []string{
 		"renew", "record", "commit", "release", "transition", "finish", "append_event", "begin_interaction",
-		"complete_interaction", "attach_delegation",
+		"complete_interaction", "attach_delegation", "spawn",
 	}
 	for _, name := range holders {
 		body := luaFiles(t)[name]

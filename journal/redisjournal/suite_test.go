@@ -100,3 +100,12 @@ func TestDifferential(t *testing.T) {
 		return journaltest.Harness{Store: store, Dump: store.Dump, Indexes: store.Indexes}
 	})
 }
+
+func TestTrees(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Shared(t).Client(t) // one for all runs
+	journaltest.Trees(t, func(t *testing.T, cfg journal.Config) journaltest.Harness {
+		t.Helper()
+		return harness(t, rdb, rdb, &losing{}, cfg)
+	})
+}

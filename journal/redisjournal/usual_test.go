@@ -119,6 +119,10 @@ func (w *twins) commit(rt *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(rt, "park") == 0 {
 		commit.Then = journal.Then{Kind: journal.ThenPark, WaitKind: execution.WaitChild, Await: []execution.RequestID{"r1"}}
 	}
+	if rapid.IntRange(0, 5).Draw(rt, "clean-up") == 0 {
+		undo := []byte(rapid.SampledFrom([]string{"", "task"}).Draw(rt, "undo"))
+		commit.Cleanup = &undo
+	}
 	answer, err := w.both(rt, func(s *Store) (any, error) { return s.Commit(w.with.ctx(), commit) })
 	if err == nil {
 		w.claimed.Execution.Step = answer.(journal.Committed).Step

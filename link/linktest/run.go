@@ -116,7 +116,7 @@ func Run(t *testing.T, open Open) {
 		{"the history refuses a bad limit and a bad place", historyRefusals},
 		{"why says what an execution waits for, from its start to its end", whyFromStartToEnd},
 		{"the view shows parent and children, a listing the parent", viewTree},
-		{"case D2: a cancel reaches the children", cancelTree},
+		{"a cancel reaches the children", cancelTree},
 		{"why names the open children and says what the first one waits for", whyTree},
 		{"why says that a clean-up is open", whyCleanup},
 		{"why says how the last attempt failed, and when the next one comes", whyRetry},

@@ -47,7 +47,9 @@ local function rest(x)
   local function bound(ms)
     if ms > 0 and (earliest == nil or ms < earliest) then earliest = ms end
   end
-  if row.state == 'queued' and intended(x) then
+  if row.cancelAtMs ~= '' and row.fence == '' and row.state ~= 'finalizing' then
+    bound(x.now) -- its parent has ended: whatever it waits for, the reaper ends it
+  elseif row.state == 'queued' and intended(x) then
     bound(number(row.createdAtMs) + DELEGATE)
   elseif row.state == 'queued' then
     if row.active ~= '' then bound(number(row.notBeforeMs)) end
