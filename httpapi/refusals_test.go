@@ -103,6 +103,9 @@ func bodyRefusals() []refusal {
 		{"an empty onBusy", `{"agent": "demo", "onBusy": "", ` + message + `}`, execution.InvalidRequest, "onBusy"},
 		{"an empty priority", `{"agent": "demo", "priority": "", ` + message + `}`, execution.InvalidRequest, "priority"},
 		{"on busy", `{"agent": "demo", "onBusy": "wait", ` + message + `}`, execution.InvalidRequest, "onBusy"},
+		{"a delegation that is none", `{"agent": "demo", "delegation": null, ` + message + `}`, execution.InvalidRequest, "delegation"},
+		{"a delegation where there are none", `{"agent": "demo", "delegation": {}, ` + message + `}`, execution.InvalidRequest, "delegation"},
+		{"a lease of one's own", `{"agent": "demo", "delegation": {"lease": "x"}, ` + message + `}`, execution.UnknownField, "delegation.lease"},
 		{"broken JSON", `{"agent": "demo", `, execution.InvalidRequest, "body"},
 		{"trailing bytes", validBody + ` {}`, execution.InvalidRequest, "body"},
 		{"an array", `[]`, execution.InvalidRequest, "body"},
@@ -110,7 +113,7 @@ func bodyRefusals() []refusal {
 		{"no UTF-8", "{\"agent\": \"\xff\", " + message + "}", execution.InvalidRequest, "body"},
 		{"a body of 10,000 nested arrays", strings.Repeat("[", 20_000), execution.InvalidRequest, "body"},
 	}
-	for _, name := range []string{"delegation", "webhook", "overrides", "Overrides"} {
+	for _, name := range []string{"webhook", "overrides", "Overrides"} {
 		cases = append(cases, struct {
 			name, body string
 			code       execution.ErrorCode

@@ -19,6 +19,7 @@ type submission struct {
 	retention    time.Duration
 	metadata     []string
 	overrides    overrides
+	delegated    delegated
 }
 
 func newSubmit(s streams, dial dialer) *cobra.Command {
@@ -53,6 +54,7 @@ func newSubmit(s streams, dial dialer) *cobra.Command {
 	flags.StringVar(&asked.priority, "priority", "", "high, normal or low (default normal)")
 	flags.DurationVar(&asked.retention, "retention", 0, "how long it is kept after its end (default as its agent says, or the installation)")
 	asked.overrides.declare(cmd)
+	asked.delegated.declare(flags)
 	flags.StringArrayVar(&asked.metadata, "metadata", nil, "NAME=VALUE to keep with the execution; may be repeated")
 	return cmd
 }
@@ -62,6 +64,7 @@ func (a *submission) request(args []string) (execution.CreateRequest, error) {
 		Agent: args[0], Input: execution.Input{Type: execution.UserMessage, Text: strings.Join(args[1:], " ")},
 		ConversationID: execution.ConversationID(a.conversation), Priority: execution.Priority(a.priority),
 		OnBusy: execution.OnBusy(a.onBusy), RetentionMs: a.retention.Milliseconds(),
+		Delegation: a.delegated.request(),
 	}
 	if a.retention != 0 && (a.retention < execution.MinRetention || a.retention > execution.MaxRetention) {
 		return request, wrongUsage("--retention: want a duration from %v to %.0fh, have %v",

@@ -73,6 +73,11 @@ func (p policy) ValidateTokenExchangeRequest(ctx context.Context, request op.Tok
 	return nil
 }
 
+// GetPrivateClaimsFromScopes says in tokens who the user is at Pawl.
+func (p policy) GetPrivateClaimsFromScopes(context.Context, string, string, []string) (map[string]any, error) {
+	return map[string]any{"tenant": "acme", "role": "submit"}, nil
+}
+
 func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	if i.Down.Load() {
 		http.Error(w, "down", http.StatusServiceUnavailable)
@@ -115,6 +120,17 @@ func (i *Issuer) SignIn(tb testing.TB, user string) execution.Credential {
 	id, _, err := i.storage.CreateAccessToken(context.Background(), request{user: user})
 	require.NoError(tb, err)
 	token, err := i.provider.Crypto().Encrypt(id + ":" + user)
+	require.NoError(tb, err)
+	return execution.NewCredential(token)
+}
+
+// SignInJWT is an access token of the user as a JWT, which names a tenant and a role as Pawl reads them.
+func (i *Issuer) SignInJWT(tb testing.TB, user string) execution.Credential {
+	tb.Helper()
+	id, expires, err := i.storage.CreateAccessToken(context.Background(), request{user: user})
+	require.NoError(tb, err)
+	token, err := op.CreateJWT(context.Background(), i.URL, request{user: user}, expires, id,
+		storage.RedirectGlobsClient(storage.WebClient(ClientID, ClientSecret)), policy{i.storage})
 	require.NoError(tb, err)
 	return execution.NewCredential(token)
 }

@@ -29,6 +29,7 @@ func Kinds() []Kind {
 		{"children", "{pNN}:x:<id>:children, :open", purged},
 		{"blobs", "{pNN}:x:<id>:blobs", purged + "; of an earlier release"},
 		{"push configs", "{pNN}:x:<id>:push", purged},
+		{"lease", "{pNN}:lease:<id>", "when the delegation is revoked; 90 days after the last renewal"},
 		{"conversation", "{pNN}:conv:<id>", "with its last execution and the last fork of that, by the reaper"},
 		{"messages", "{pNN}:conv:<id>:messages", "with its conversation"},
 		{"waiting", "{pNN}:conv:<id>:waiting", "with the last execution that waits"},
@@ -72,7 +73,7 @@ func shapes() []shape {
 		of("idempotency key", part+"idem:"+id), of("sweep lock", part+"sweep"),
 		of("definition", "def:"+id), of("worker", "workers|worker:"+id+"(:holding)?"), of("wake-up", `\{wake\}:.+`),
 		of("API keys", "keys"), of("session", "sessions?:"+id), of("stream token", "streamtokens?:"+id),
-		of("begun logins", "logins"),
+		of("begun logins", "logins"), of("lease", part+"lease:"+id+"(:lock)?"),
 	)
 }
 
