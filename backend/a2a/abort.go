@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"context"
+	"errors"
 
 	"github.com/a2aproject/a2a-go/a2a"
 
@@ -24,8 +25,11 @@ func (r *remote) Abort(ctx context.Context, request backend.AbortRequest) error 
 	}
 	c := &call{remote: r, handle: h}
 	task, err := c.cancel(ctx, h.TaskID)
+	if refused(err, rpcNotCancelable) { // it has ended, or the remote will not
+		task, err = c.get(ctx)
+	}
 	switch {
-	case refused(err, rpcTaskNotFound, rpcNotCancelable):
+	case lost(err):
 		return nil
 	case err != nil:
 		return c.ended(ctx, repeatable(r.settings.failure(err)))
@@ -46,4 +50,10 @@ func (c *call) cancel(ctx context.Context, id a2a.TaskID) (*a2a.Task, error) {
 	ctx, done := c.settings.within(ctx, c.settings.request)
 	defer done()
 	return agent.transport.CancelTask(ctx, &a2a.TaskIDParams{ID: id})
+}
+
+// lost reports whether the remote does not know the task.
+func lost(err error) bool {
+	var failed *local.Error
+	return refused(err, rpcTaskNotFound) || errors.As(err, &failed) && failed.Code == CodeTaskLost
 }

@@ -79,6 +79,18 @@ func TestAnAbortThatFailsSaysWhetherToTryAgain(t *testing.T) {
 		classified(t, r.abort(), local.Transient, a2a.CodeNotCanceled).Message)
 }
 
+func TestATaskThatTheRemoteWillNotCancelIsLookedAt(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	r, peer := remote(t, a2atest.Until(done, "done"))
+	r.must("work")
+	peer.Intercept(saying(a2atest.Cancel, "application/json", `{"jsonrpc":"2.0","id":"1","error":{"code":-32002,"message":"no"}}`))
+	classified(t, r.abort(), local.Transient, a2a.CodeNotCanceled)
+	close(done)
+	r.aborted() // it has ended
+	require.Empty(t, peer.Canceled())
+}
+
 // A cancel finds a message under way: the task that it begins is still learnt, so that it can be canceled.
 func TestACancelWhileAMessageIsUnderWay(t *testing.T) {
 	t.Parallel()
