@@ -48,7 +48,7 @@ func newEnds(rdb redis.UniversalClient, group *gather.Group, patience time.Durat
 func (e *ends) evalSha(ctx context.Context, sha string, keys []string, args []any, urgent func(open int) bool) *redis.Cmd {
 	one := &ending{cmd: redis.NewCmd(ctx, evalShaArgs(sha, keys, args)...), done: make(chan struct{})}
 	if e.wait(one, urgent) {
-		e.group.Depart(one.done)
+		e.group.Depart(one.done) //nolint:contextcheck // it is sent with those of others
 	}
 	<-one.done
 	return one.cmd

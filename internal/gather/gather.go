@@ -78,7 +78,7 @@ func (g *Group) Do(ctx context.Context, cmds ...redis.Cmder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !g.do(&call{ctx: ctx, cmds: cmds}, ctx.Done()) {
+	if !g.do(&call{ctx: ctx, cmds: cmds}, ctx.Done()) { //nolint:contextcheck // the context is in the call
 		return context.Cause(ctx)
 	}
 	return nil
