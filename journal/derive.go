@@ -112,14 +112,19 @@ func QuarantineSuspension(node string, workers []WorkerID) execution.Suspension 
 	}
 }
 
-// ReclaimedWarning is the event of a reclaim.
-func ReclaimedWarning() execution.Payload {
-	return execution.Warning{Code: execution.WarningReclaimed, Message: "an earlier claim of this step ran out"}
+// ReclaimedWarning is the event of a reclaim: of the worker whose claim ran out, and the one that goes on.
+func ReclaimedWarning(from, to WorkerID) execution.Payload {
+	return execution.Warning{
+		Code:    execution.WarningReclaimed,
+		Message: fmt.Sprintf("the claim of worker %s on this step ran out; worker %s goes on", from, to),
+	}
 }
 
-// ReleasedWarning is the event of a claim that an operator took back.
-func ReleasedWarning() execution.Payload {
-	return execution.Warning{Code: execution.WarningReleased, Message: "an operator took the claim from its holder"}
+// ReleasedWarning is the event of a claim that an operator took back from a worker.
+func ReleasedWarning(from WorkerID) execution.Payload {
+	return execution.Warning{
+		Code: execution.WarningReleased, Message: fmt.Sprintf("an operator took the claim from its holder, worker %s", from),
+	}
 }
 
 // CleanupWarning is the event of a clean-up that ran out of time.

@@ -21,6 +21,7 @@ func claimClauses() []clause {
 		{name: "contract C, claim and JournalClaim: a live claim of anybody, the own worker's included, is busy", run: claimBusy},
 		{name: "contract C, JournalClaim: a claim has expired at its very millisecond", run: claimExpiry},
 		{name: "the same nonce repeats the answer", run: claimAgain},
+		{name: "a reclaim names the worker whose claim ran out and the one that goes on", run: claimNames},
 		{name: "the first claim starts the execution and its deadline", run: claimStarts},
 		{name: "the fence grows with every claim and never falls", run: claimFence},
 		{name: "case A11: the same worker claiming again gets a new fence", run: claimSameWorker},
@@ -87,6 +88,25 @@ func claimExpiry(t *testing.T, b *bench) {
 	require.Equal(t, journal.ClaimBusy, refusal(t, a.tryClaim()).Reason)
 	b.clock.Advance(time.Millisecond)
 	require.NoError(t, a.tryClaim())
+}
+
+// claimNames: whatever workers are called, the log stays readable.
+func claimNames(t *testing.T, b *bench) {
+	a := b.planned()
+	from := a.row().Claim.Worker
+	for _, to := range []journal.WorkerID{"plain", "\"<&>\\\n@FROM@é", "@TO@", "last"} {
+		a.runOut()
+		after := a.row().LastSequence
+		a.claim(func(q *journal.ClaimRequest) { q.Worker = to })
+		events, err := b.Store.Events(b.ctx(), a.id, after, 10)
+		require.NoError(t, err)
+		require.Len(t, events, 1)
+		require.Equal(t, &execution.Warning{
+			Code:    execution.WarningReclaimed,
+			Message: "the claim of worker " + string(from) + " on this step ran out; worker " + string(to) + " goes on",
+		}, events[0].Payload)
+		from = to
+	}
 }
 
 func claimAgain(t *testing.T, b *bench) {

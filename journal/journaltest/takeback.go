@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func takeBackLive(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	require.Equal(t, &execution.Warning{
-		Code: execution.WarningReleased, Message: "an operator took the claim from its holder",
+		Code: execution.WarningReleased, Message: fmt.Sprintf("an operator took the claim from its holder, worker %s", before.Claim.Worker),
 	}, events[0].Payload)
 	a.claim()
 	require.False(t, a.claimed.Reclaimed)

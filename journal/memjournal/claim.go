@@ -104,7 +104,7 @@ func (s *Store) grant(r *row, q journal.ClaimRequest, nowMs int64) {
 	r.reclaimed = r.Claim != nil
 	if r.reclaimed {
 		r.countReclaim()
-		r.write(nowMs, journal.ReclaimedWarning())
+		r.write(nowMs, journal.ReclaimedWarning(r.Claim.Worker, q.Worker))
 	}
 	r.counter++
 	r.carried = carried{}

@@ -30,11 +30,12 @@ func (s *Store) TakeBack(ctx context.Context, id execution.ID) (journal.Change, 
 			return journal.Change{Tasks: r.standing(now)}, nil
 		}
 		s.feed.requested(r.Claim.Worker, id)
+		holder := r.Claim.Worker
 		r.takeAway()
 		if r.CancelRequested {
 			return journal.Change{Changed: true, Tasks: s.end(r, now, canceled())}, nil
 		}
-		r.write(now, journal.ReleasedWarning())
+		r.write(now, journal.ReleasedWarning(holder))
 		if r.PauseRequested {
 			s.suspend(r, now, journal.PausedSuspension())
 			return journal.Change{Changed: true}, nil

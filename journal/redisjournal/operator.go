@@ -15,7 +15,7 @@ const goneLasts = 10 * time.Minute
 // TakeBack takes the claim from its holder. See journal.Commands.
 func (s *Store) TakeBack(ctx context.Context, id execution.ID) (journal.Change, error) {
 	var e encoder
-	args := []any{allowed(journal.MoveTakeBack), terminalStates(), e.event(journal.ReleasedWarning())}
+	args := []any{allowed(journal.MoveTakeBack), terminalStates(), e.event(journal.ReleasedWarning(fromPlace))}
 	return change("take back", id, newReplyOf(s.run(ctx, s.scripts.takeBack, id, args...)))
 }
 

@@ -8,10 +8,12 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// The places in the quarantine's texts that a script fills.
+// The places in the texts of events that a script fills.
 const (
 	nodePlace    = "@NODE@"
 	workersPlace = "@WORKERS@"
+	fromPlace    = "@FROM@"
+	toPlace      = "@TO@"
 )
 
 // constant is a Lua local with which scripts begin.
@@ -45,7 +47,7 @@ func prelude(cfg Config) ([]constant, error) {
 		{"SUSPECT_QUEUE", luaLiteral(execution.SuspectQueue)},
 		{"NEW_SUFFIX", luaLiteral(execution.NewSuffix)},
 		{"STARTED_EVENT", luaLiteral(e.event(execution.ExecutionStarted{}))},
-		{"RECLAIMED_EVENT", luaLiteral(e.event(journal.ReclaimedWarning()))},
+		{"RECLAIMED_EVENT", luaLiteral(e.event(journal.ReclaimedWarning(fromPlace, toPlace)))},
 		{"REQUESTED_EVENT", luaLiteral(e.event(execution.CancelRequested{}))},
 		{"CANCELED_EVENT", luaLiteral(e.event(execution.ExecutionCanceled{}))},
 		{"PAUSED_EVENT", luaLiteral(e.event(journal.SuspendedEvent(journal.PausedSuspension())))},

@@ -105,7 +105,7 @@ end
 if reclaimed then
   put(x, 'reclaims', text(reclaims))
   put(x, 'reclaimWorkers', workers)
-  event(x, RECLAIMED_EVENT)
+  event(x, naming(RECLAIMED_EVENT, { FROM = row.worker, TO = worker }))
 end
 local quiet = not reclaimed and row.waitKind == '' and row.state == 'running'
 put(x, 'fenceCounter', text(number(row.fenceCounter) + 1))

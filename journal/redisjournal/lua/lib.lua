@@ -95,6 +95,14 @@ local function clear(x, ...)
 end
 
 local function event(x, payload) x.log[#x.log + 1] = payload end
+-- naming puts names into their places in an event.
+local function naming(payload, names)
+  local function escape(place)
+    return names[place] and string.gsub(names[place], '[%c"\\<>&]', function(c) return string.format('\\u%04x', string.byte(c)) end)
+  end
+  local named = string.gsub(payload, '@(%u+)@', escape)
+  return named
+end
 local function move(x, index, at)
   x.index, x.at = index, at
   if index ~= 'handoff' and x.row.runnableAtMs ~= '' then clear(x, 'runnableAtMs', 'taskQueue') end

@@ -15,6 +15,7 @@ if not x.exists then return refuse('NOTFOUND', 'execution') end
 if contains(terminal, row.state) then return refuse('STATE', row.state) end
 if not contains(states, row.state) or row.fence == '' then return { '0', '0', whole(x), standing(x) } end
 
+released_event = naming(released_event, { FROM = row.worker })
 x.channel = prefix(x) .. ':requests:' .. row.worker
 m.take(x)
 if row.cancelAtMs ~= '' then
