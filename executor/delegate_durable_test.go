@@ -40,8 +40,12 @@ func newFamilyOn(t *testing.T, store journal.Store, pass func(), kits kitsOf, li
 	roster := agent.Roster{Agents: map[string]string{}}
 	for name := range kits {
 		d := &agent.Definition{Name: name, OutputRetries: 1}
-		if name == "lead" {
+		switch {
+		case name == "lead":
 			d.Limits = limits
+		case kits[name] == nil: // it is elsewhere
+			d = farAway()
+			d.Name = name
 		}
 		f.definitions[name], roster.Agents[name] = d, d.Hash()
 		require.NoError(t, store.PutDefinition(t.Context(), d.Hash(), d.Canonical()))
@@ -133,6 +137,7 @@ func TestAParentWaitsForItsChildrenWithoutAWorker(t *testing.T) {
 }
 
 func parentWaits(t *testing.T, nodes int) {
+	t.Helper()
 	f := newFamily(t, kitsOf{
 		"lead": {Model: script(asksFor("research", "research"), text("done")), Tools: []local.Tool{
 			agentTool("research", "researcher", agent.Durable, nil),
@@ -224,6 +229,22 @@ func TestAnApprovalComesBeforeTheChild(t *testing.T) {
 		require.Len(t, children, 1)
 		require.Equal(t, "look elsewhere", f.get(children[0].ID).Request.Input.Text)
 		require.Equal(t, []string{"no", "found"}, f.results(f.id))
+	})
+}
+
+func TestAChildMayBeAnAgentThatIsElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := turns(working("t1"), done("Found far away.", "t1"))
+		f := newFamily(t, kitsOf{
+			"lead": {Model: script(asksFor("research"), text("done")), Tools: []local.Tool{
+				agentTool("research", "far", agent.Durable, nil),
+			}},
+			"far": nil,
+		}, execution.Limits{MaxModelRequests: 5}, withRemotes(p))
+		require.Equal(t, execution.Completed, f.drive().State)
+		require.Equal(t, []string{"Found far away."}, f.results(f.id))
+		require.Equal(t, "look", p.asked()[0].NewMessages[0].Text)
 	})
 }
 

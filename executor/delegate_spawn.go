@@ -30,7 +30,7 @@ func (h *holder) Spawn(ctx context.Context, child childRun) (execution.Limits, e
 	switch {
 	case errors.Is(err, journal.ErrState): // a cancel is recorded
 		h.end(ErrUserCancel)
-		return execution.Limits{}, context.Cause(h.node)
+		return execution.Limits{}, context.Cause(ctx)
 	case errors.Is(err, journal.ErrGone): // it has ended, and its result is there
 		return *request.Limits, nil
 	case err != nil:
