@@ -33,10 +33,16 @@ type installation struct {
 
 func install(t *testing.T, server *redistest.Server) *installation {
 	t.Helper()
+	return installFor(t, server, 200*time.Millisecond)
+}
+
+// installFor keeps what has ended for a while.
+func installFor(t *testing.T, server *redistest.Server, retention time.Duration) *installation {
+	t.Helper()
 	rdb, prefix := server.Client(t), redistest.Prefix()
 	logger := slog.New(slog.DiscardHandler)
 	store, err := redisjournal.New(rdb, redisjournal.Config{
-		Config: journal.Config{HandoffGrace: 50 * time.Millisecond, Retention: 200 * time.Millisecond, SweepLock: -1},
+		Config: journal.Config{HandoffGrace: 50 * time.Millisecond, Retention: retention, SweepLock: -1},
 		Prefix: prefix, Logger: logger,
 	})
 	require.NoError(t, err)

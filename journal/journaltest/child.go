@@ -1,7 +1,6 @@
 package journaltest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -278,7 +277,7 @@ func childrenGone(t *testing.T, b *bench) {
 		_, err := b.Store.Spawn(b.ctx(), journal.Spawn{Hold: a.hold, Child: childOf(a.id, theCall)})
 		require.ErrorIs(t, err, journal.ErrGone, "it was carried out")
 	})
-	a.commit(completeWith(fmt.Sprint("done")))
+	a.commit(completeWith("done"))
 	a.delete()
 	require.Empty(t, b.Dump(), "nothing stays")
 }

@@ -15,7 +15,7 @@ import (
 // noteCleanup lets somebody look after a row that finalizes, or has ended with something to undo, or nobody any more.
 func (r *row) noteCleanup(nowMs int64) {
 	switch {
-	case r.State != execution.Finalizing && !(r.State.Terminal() && r.CleanupOpen()):
+	case r.State != execution.Finalizing && (!r.State.Terminal() || !r.CleanupOpen()):
 		r.cleanupMs = 0
 	case r.cleanupMs == 0:
 		r.cleanupMs = nowMs
