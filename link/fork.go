@@ -158,6 +158,9 @@ func (s *Service) prepareFork(ctx context.Context, source *journal.Execution, as
 	if err != nil {
 		return row, err
 	}
+	if err := s.supports(stored, request.Overrides); err != nil {
+		return row, err
+	}
 	definition, overrides, err := effective(stored, request)
 	if err == nil && asked.request.Input != nil {
 		err = takesImages(definition, request.Input)
