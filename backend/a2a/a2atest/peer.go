@@ -69,7 +69,7 @@ func New(t testing.TB, script Script) *Peer {
 		Capabilities:      a2a.AgentCapabilities{Streaming: true},
 		DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: []string{"text/plain"}, Skills: []a2a.AgentSkill{},
 	}
-	p.handler = a2asrv.NewJSONRPCHandler(a2asrv.NewHandler(p.agent, a2asrv.WithLogger(slog.New(slog.DiscardHandler))))
+	p.handler = a2asrv.NewJSONRPCHandler(patient{a2asrv.NewHandler(p.agent, a2asrv.WithLogger(slog.New(slog.DiscardHandler)))})
 	return p
 }
 
