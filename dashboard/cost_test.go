@@ -86,8 +86,8 @@ func TestAPageCostsTheSameHoweverManyExecutionsThereAre(t *testing.T) {
 	linktest.Claim(t, s.store, s.create(local, "hello")).Ask(linktest.Elicitation("question"))
 	v := &visitor{site: s}
 	paths := []string{
-		"/dashboard/", "/dashboard/executions", "/dashboard/executions?state=suspended", at(suspended, ""), at(suspended, "/messages"),
-		at(suspended, "/tools"), at(suspended, "/checkpoints"),
+		"/dashboard/", "/dashboard/executions", "/dashboard/executions?state=suspended", "/dashboard/conversations",
+		at(suspended, ""), at(suspended, "/messages"), at(suspended, "/tools"), at(suspended, "/checkpoints"),
 	}
 	most, soak := 20_000, os.Getenv("SOAK") != ""
 	if soak {

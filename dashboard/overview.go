@@ -193,7 +193,7 @@ func (p *Pages) conversation(w http.ResponseWriter, r *http.Request) error {
 	if list.NextCursor != "" {
 		body.Older = r.URL.Path + "?" + values("cursor", list.NextCursor).Encode()
 	}
-	page := p.page(r, "Conversation "+short(id), "executions")
+	page := p.page(r, "Conversation "+short(id), "conversations")
 	page.Body = body
 	page.Live = everything()
 	p.show(w, r, http.StatusOK, "conversation", page)

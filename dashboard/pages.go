@@ -77,6 +77,7 @@ func (p *Pages) routes() {
 	get("/executions/{id}/messages", p.messages)
 	get("/executions/{id}/tools", p.tools)
 	get("/executions/{id}/checkpoints", p.checkpoints)
+	get("/conversations", p.conversations)
 	get("/conversations/{id}", p.conversation)
 	get("/find", p.find)
 	get("/workers", p.workers)

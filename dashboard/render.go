@@ -47,7 +47,7 @@ type live struct {
 // names of the views, each with a file of its own.
 func viewNames() []string {
 	return []string{
-		"overview", "executions", "execution", "messages", "tools", "checkpoints", "conversation", "workers", "agents",
+		"overview", "executions", "execution", "messages", "tools", "checkpoints", "conversation", "conversations", "workers", "agents",
 		"login", "again", "problem",
 	}
 }
