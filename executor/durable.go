@@ -70,8 +70,7 @@ type Config struct {
 	// earlier at a wait, a retry, a drain, a cancel and the end, and 100 ms after its claim, so that executions with many
 	// quick nodes leave time to the others.
 	NodesPerTask int
-	// MaxDepth is how deep agents may call each other: 1 for agents that call none. Default 5, at most 64; negative: no agent
-	// may be called.
+	// MaxDepth is how deep agents may call each other. Default 5, at most 64; negative: none may call another.
 	MaxDepth int
 	// Delegations gives the tokens of delegated calls. nil: there are none.
 	Delegations Delegations
