@@ -179,7 +179,7 @@ func busyConversation(t *testing.T, h Harness) {
 func listAgents(t *testing.T, h Harness) {
 	agents, err := h.Local().Agents(bounded(t))
 	require.NoError(t, err)
-	require.Len(t, agents, 4)
+	require.Len(t, agents, 5)
 	require.Equal(t, "demo", agents[0].ID)
 	require.Equal(t, "lead", agents[1].ID)
 	require.Equal(t, "local", agents[0].Backend)

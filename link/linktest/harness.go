@@ -57,6 +57,7 @@ func Catalog(t testing.TB) *agent.Catalog {
 			{Name: "ask", Type: agent.ToolAgent, Agent: "demo", Mode: agent.Durable},
 			{Name: "divide", Type: agent.ToolAgent, Agent: "lead", Mode: agent.Durable},
 		}},
+		&agent.Definition{Name: "remote", Backend: agent.BackendA2A, Endpoint: &agent.Endpoint{URL: "http://agents/remote"}},
 	)
 	require.NoError(t, err)
 	return catalog

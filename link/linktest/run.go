@@ -20,6 +20,8 @@ func Run(t *testing.T, open Open) {
 		{"overrides that say nothing are none", createWithoutOverrides},
 		{"create refuses overrides by their field and writes nothing", createRefusesOverrides},
 		{"create names the agents there are", createNamesAgents},
+		{"a remote agent is listed with what its backend can do", remoteAgentsAreListed},
+		{"a remote agent takes no overrides, and of the limits the deadline", remoteAgentsRefuse},
 		{"an execution keeps the definitions of all agents that it may come to call, and so does its fork", createKeepsRoster},
 		{"a message in parts keeps its images out of the row", createParts},
 		{"create refuses parts by their field and writes nothing", createRefusesParts},
