@@ -155,6 +155,8 @@ type callRow struct {
 	ID        execution.CallID
 	Name      string
 	State     string // planned or done
+	Effect    string // the id that the tool is sent, the same each time the call is sent
+	Unknown   bool   // somebody is asked what has become of it
 	StartedMs int64
 	TookMs    int64
 	Failed    bool
@@ -181,8 +183,23 @@ func (p *Pages) tools(w http.ResponseWriter, r *http.Request) error {
 	}
 	body.Calls = callsOf(id, events.Events, history.Messages)
 	body.CallsCut = events.HasMore || history.HasMore
+	markUnknown(body.Calls, body.View.Interaction)
 	p.showOne(w, r, http.StatusOK, "tools", body, nil)
 	return nil
+}
+
+// markUnknown marks the calls whose outcome nobody knows: those of which the open question asks.
+func markUnknown(calls []callRow, question *execution.Interaction) {
+	if question == nil || question.Reason != execution.OutcomeUnknown {
+		return
+	}
+	asked := map[execution.CallID]bool{}
+	for _, call := range question.Calls {
+		asked[call.CallID] = true
+	}
+	for i := range calls {
+		calls[i].Unknown = asked[calls[i].ID] && calls[i].State != "done"
+	}
 }
 
 func callsOf(id execution.ID, events []execution.Event, history []execution.HistoryMessage) []callRow {
@@ -193,7 +210,9 @@ func callsOf(id execution.ID, events []execution.Event, history []execution.Hist
 		case *execution.ToolStarted:
 			if _, known := index[e.CallID]; !known {
 				index[e.CallID] = len(calls)
-				calls = append(calls, callRow{ID: e.CallID, Name: e.Name, State: "planned", StartedMs: event.OccurredAtMs})
+				calls = append(calls, callRow{
+					ID: e.CallID, Name: e.Name, State: "planned", Effect: execution.EffectID(id, e.CallID), StartedMs: event.OccurredAtMs,
+				})
 			}
 		case *execution.ToolCompleted:
 			if i, known := index[e.CallID]; known {
