@@ -108,8 +108,9 @@ func (s *Store) reserveRow(ctx context.Context, n journal.NewExecution, mode str
 		mode, shortFingerprint(n.Fingerprint), n.IdempotencyKey, onBusy(n),
 		bit(s.memory.above(ctx, keys[keyRow], reserveCeiling)), n.Caller.Tenant, n.Caller.Subject, member,
 		n.Request.StartAtMs, n.Checkpoint, e.event(execution.ExecutionQueued{}), len(fields) / 2, len(n.Messages),
-		n.Fingerprint, allowed(journal.MoveCancel), e.event(execution.CancelRequested{}),
+		n.Fingerprint,
 	}
+	args = append(args, e.interruption(n)...)
 	args = append(append(args, forked(n.Fork)...), bit(n.Continues()))
 	args = append(args, fields...)
 	for _, message := range n.Messages {
@@ -135,6 +136,14 @@ func onBusy(n journal.NewExecution) string {
 		return ""
 	}
 	return string(n.Request.OnBusy)
+}
+
+// interruption is what the script needs to cancel the active execution; nothing for a submission that would not.
+func (e *encoder) interruption(n journal.NewExecution) []any {
+	if !n.Request.OnBusy.Interrupts() {
+		return []any{"", ""}
+	}
+	return []any{allowed(journal.MoveCancel), e.event(execution.CancelRequested{})}
 }
 
 // forked is what the script is told of the history that a fork goes on from.

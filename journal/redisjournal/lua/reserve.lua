@@ -6,7 +6,8 @@
 --   the conversation is busy (empty: refuse, enqueue, interrupt, rollback), 5 memory is short (1 or empty), 6 tenant, 7 subject, 8 member of the idempotency key
 --   in the purge index (empty: not in this partition), 9 start in ms (0: at once), 10 checkpoint, 11 queued event,
 --   12 number of further fields, 13 number of messages, 14 fingerprint as an earlier release stored it, 15 states in which
---   an execution is canceled, 16 cancel_requested event, of a fork 17 the execution it comes from (empty: no fork), 18 how many
+--   an execution is canceled, 16 cancel_requested event (both empty unless 4 is interrupt or rollback), of a fork 17 the
+--   execution it comes from (empty: no fork), 18 how many
 --   messages of that one's history and 19 from where they are counted (all, or own: from the part that the other one added),
 --   or whole, 20 the conversation has to be there (1 or empty), then fields as name and value, then messages, then the tail.
 -- Returns: {created, row, tasks}; {existing, row, tasks} for a submission that came before.
