@@ -16,13 +16,13 @@ type pending struct {
 	tool  local.Tool // nil: the agent has no such tool
 	spec  local.ToolSpec
 	// approved is the hash of the arguments that a person approved, reply what goes to the tool with the call.
-	approved string
-	reply    *Reply
+	approved   string
+	reply      *Reply
 	credential execution.Credential // of a delegated call
-	mark     bool // to be marked started before it is sent
-	marked   bool // it was
-	probe    bool // its outcome is unknown and its tool can be asked
-	sent     bool // the tool was called
+	mark       bool                 // to be marked started before it is sent
+	marked     bool                 // it was
+	probe      bool                 // its outcome is unknown and its tool can be asked
+	sent       bool                 // the tool was called
 
 	grant *local.Grant    // of an agent that runs inside the call
 	spent execution.Usage // by that agent

@@ -173,6 +173,10 @@ func (f *facts) waiting(why *execution.Why) {
 		next("the remote agent is asked how far it is")
 	case execution.WaitAuth:
 		why.WaitingFor, why.Detail = execution.WaitsForAuth, "It waits for somebody to authorize it."
+		if row.Delegation.Intended() {
+			why.Detail = "Its delegation was not established yet: the same submission, repeated with its Idempotency-Key, goes on with that."
+			next("it fails with " + execution.CodeDelegationLost)
+		}
 	default:
 		why.WaitingFor, why.Detail = execution.WaitsForInput, "It waits for input."
 	}

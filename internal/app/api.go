@@ -49,7 +49,7 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		return err
 	}
 	defer tracing.Close(ctx, deps.Logger)
-	server, err := newServer(b, catalog, access.gate, metrics, tracing.Tracer(), cfg, deps)
+	server, tell, err := newServer(b, catalog, access.gate, metrics, tracing.Tracer(), cfg, deps)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,7 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		},
 		func(ctx context.Context) error { return catalog.watch(ctx, deps.Again) },
 		access.run,
+		tell,
 		func(ctx context.Context) error { return side.run(ctx, cfg.AdminAddr, deps.Logger) },
 	)
 }
@@ -74,17 +75,21 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 func newServer(
 	b *base, catalog link.Catalog, gate *auth.Gate,
 	metrics *telemetry.Metrics, tracer trace.Tracer, cfg config.API, deps Deps,
-) (*httpapi.Server, error) {
+) (server *httpapi.Server, tell func(context.Context) error, err error) {
 	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	service, err := link.New(link.Config{
 		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot, RemoteTask: executor.RemoteTask,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Broker: linkBroker(broker), Logger: deps.Logger,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	face, tell, err := newFace(b, service, catalog, cfg, deps)
+	if err != nil {
+		return nil, nil, err
 	}
 	// Without keys everybody is an operator of executions, but the queues are only to be looked at.
 	monitoring, err := dashboard.Monitoring(dashboard.MonitoringConfig{
@@ -92,14 +97,14 @@ func newServer(
 		Executions: "/dashboard/executions/",
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pages, err := newPages(b, service, gate, deps)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return httpapi.New(httpapi.Config{
-		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, Dashboard: pages,
+	server, err = httpapi.New(httpapi.Config{
+		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, Dashboard: pages, Face: face,
 		Metrics: metrics.Handler(), Observer: metrics.Requests(), Tracer: tracer,
 		MaxBody: int64(cfg.MaxBody), Version: version.Read().Version, Logger: deps.Logger,
 		Ready: func(ctx context.Context) (httpapi.Readiness, error) {
@@ -107,6 +112,7 @@ func newServer(
 			return readiness, b.rdb.Ping(ctx).Err()
 		},
 	})
+	return server, tell, err
 }
 
 // catalog is the given one, or that of the agents' file.
