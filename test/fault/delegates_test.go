@@ -95,6 +95,7 @@ func delivered(t *testing.T, api *harness.API, parent execution.ID, n int) {
 func TestAParentOfManyChildrenGetsEachResultOnceWhateverWorkerDies(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, env map[string]string) {
+		t.Helper()
 		tools := harness.Tools(t)
 		tools.Behave("/look", harness.After(700*time.Millisecond))
 		stack := harness.New(t, harness.Config{Agents: families(tools), Env: env})
@@ -135,6 +136,7 @@ func TestAParentOfManyChildrenGetsEachResultOnceWhateverWorkerDies(t *testing.T)
 func TestACanceledParentOfManyChildrenLeavesNoneRunning(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, env map[string]string) {
+		t.Helper()
 		tools := harness.Tools(t)
 		var answered []execution.ID // of those whose calls are answered; set before known is closed
 		known := make(chan struct{})
@@ -201,6 +203,7 @@ func stateOf(api *harness.API, id execution.ID) execution.State {
 func TestAFamilyThatWaitsHoldsNoWorker(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, env map[string]string) {
+		t.Helper()
 		tools := harness.Tools(t)
 		stack := harness.New(t, harness.Config{Agents: families(tools), Env: env})
 		api := stack.API()
