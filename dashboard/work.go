@@ -64,7 +64,7 @@ func workOf(workers []Worker) workBody {
 
 // perMinute is a rate, with a decimal where it is small.
 func perMinute(rate float64) string {
-	if rate < 9.95 {
+	if rate > 0 && rate < 9.95 {
 		return strconv.FormatFloat(rate, 'f', 1, 64) + " / min"
 	}
 	return thousands(int64(rate+0.5)) + " / min"

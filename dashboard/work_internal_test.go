@@ -32,7 +32,7 @@ func TestWhatNoWorkerTellsIsADash(t *testing.T) {
 		}, body)
 	}
 	idle := workOf([]Worker{{ID: "one", Work: &Work{}}})
-	require.Equal(t, "0.0 / min", idle.Steps)
+	require.Equal(t, "0 / min", idle.Steps)
 	require.Equal(t, "0", idle.Reclaims)
 	require.Equal(t, unknown, idle.Slow, "nothing waited")
 }
