@@ -23,25 +23,25 @@ func (a Allowed) Narrow(request execution.DelegationRequest) (execution.Delegati
 		request.Audience = a.Audiences[0]
 	}
 	if request.Audience != "" && !slices.Contains(a.Audiences, request.Audience) {
-		return request, notAllowed("delegation.audience", "audience", a.Audiences)
+		return request, notAllowed("delegation.audience", "audience", "PAWL_DELEGATION_AUDIENCES", a.Audiences)
 	}
 	if request.Resource != "" && !slices.Contains(a.Resources, request.Resource) {
-		return request, notAllowed("delegation.resource", "resource", a.Resources)
+		return request, notAllowed("delegation.resource", "resource", "PAWL_DELEGATION_RESOURCES", a.Resources)
 	}
 	if len(request.Scopes) == 0 {
 		request.Scopes = slices.Clone(a.Scopes)
 	}
 	for _, scope := range request.Scopes {
 		if !slices.Contains(a.Scopes, scope) {
-			return request, notAllowed("delegation.scopes", "scope", a.Scopes)
+			return request, notAllowed("delegation.scopes", "scope", "PAWL_DELEGATION_SCOPES", a.Scopes)
 		}
 	}
 	return request, nil
 }
 
-func notAllowed(field, what string, allowed []string) error {
+func notAllowed(field, what, setting string, allowed []string) error {
 	if len(allowed) == 0 {
-		return &Refusal{Field: field, Reason: "this installation allows no " + what}
+		return &Refusal{Field: field, Reason: "this installation allows no " + what + ": its operator has set no " + setting}
 	}
 	return &Refusal{Field: field, Reason: "this installation does not allow the " + what + "; allowed are: " +
 		strings.Join(allowed, ", ")}

@@ -52,7 +52,8 @@ func (s *Service) mayDelegate(sub submission) error {
 	case sub.request.Delegation == nil:
 		return nil
 	case s.cfg.Broker == nil:
-		return invalid(fieldDelegation, "this installation delegates nothing: its operator has set no PAWL_DELEGATION_TOKEN_URL")
+		return invalid(fieldDelegation, "this installation delegates nothing: "+
+			"its operator has set neither PAWL_DELEGATION_TOKEN_URL nor PAWL_DELEGATION_STATIC_TOKEN")
 	}
 	err := s.cfg.Broker.Check(sub.grant())
 	if refusal := (*delegation.Refusal)(nil); errors.As(err, &refusal) {

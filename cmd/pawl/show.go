@@ -53,6 +53,9 @@ func tellView(s streams, view execution.View) error {
 		spent += fmt.Sprintf(", cost %.6f", float64(view.Usage.CostMicros)/1e6)
 	}
 	t.row("spent", spent)
+	if view.Delegation != nil {
+		t.row("delegation", delegationText(*view.Delegation))
+	}
 	for _, at := range []struct {
 		name string
 		ms   int64
