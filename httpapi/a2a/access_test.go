@@ -2,6 +2,7 @@ package a2a_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/auth"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/httpapi"
+	"github.com/pawl-run/pawl/httpapi/a2a"
 )
 
 // revocable is an access whose one credential lets streams stay for a moment, and is good until good is closed.
@@ -114,8 +116,13 @@ func TestOnlyPublishedAgentsAreThere(t *testing.T) {
 		require.NoError(t, err)
 		response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
 		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, status, response.StatusCode, path)
+		if path == a2a.PathCard {
+			require.Contains(t, string(body), "PAWL_A2A_AGENT", "the answer says where the cards are")
+		}
 	}
 }
 

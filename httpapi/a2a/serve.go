@@ -55,7 +55,11 @@ func (f *Face) find(path string) (definition *agent.Definition, card bool, err e
 		name, card = strings.CutSuffix(rest, PathCard)
 		definition, known = f.published(strings.TrimSuffix(name, "/"))
 	}
-	if !known {
+	switch {
+	case !known && path == PathCard:
+		return nil, card, execution.NewAPIError(execution.NotFound, "the cards of published agents are at "+PathRoot+"/{agent}"+PathCard+
+			"; this path has one when a single agent is published, or PAWL_A2A_AGENT names it").In("path")
+	case !known:
 		return nil, card, execution.NewAPIError(execution.NotFound, "no agent is published at this path").In("path")
 	}
 	return definition, card, nil
