@@ -18,7 +18,7 @@ const warningArtifactLeft = "artifact_omitted"
 // mediaText is what artifacts of text alone are, which the answer holds.
 const mediaText = "text/plain"
 
-// artifact is a backend.Artifact in an outcome. Content that is too long is left out, and its length told.
+// artifact is a backend.Artifact in an outcome. Content that is too long, or nested too deep, is left out, and its length told.
 type artifact struct {
 	ID           *string         `json:"id,omitempty"`
 	Name         *string         `json:"name,omitempty"`
@@ -38,7 +38,7 @@ func structured(artifacts []backend.Artifact) (output json.RawMessage, left int,
 	room := maxArtifacts
 	for i, a := range artifacts {
 		kept[i] = artifact{ID: a.ID, Name: a.Name, MediaType: a.MediaType, Content: a.Content}
-		if len(a.Content) > room {
+		if len(a.Content) > room || tooDeep(a.Content) {
 			kept[i].Content, kept[i].OmittedBytes = json.RawMessage("null"), len(a.Content)
 			left++
 			continue
@@ -52,9 +52,13 @@ func structured(artifacts []backend.Artifact) (output json.RawMessage, left int,
 	return output, left, nil
 }
 
-// withoutLongOutput is the state without the output in it when that is too long to be kept twice.
+// withoutLongOutput is the state without the output in it when that is too long to be kept twice, or nested too deep to be
+// read again inside of what it is kept in.
 func withoutLongOutput(state *backend.PersistedState) *backend.PersistedState {
-	if state == nil || len(state.Extensions[backend.OutputStateKey]) <= maxArtifacts {
+	if state == nil {
+		return state
+	}
+	if output := state.Extensions[backend.OutputStateKey]; len(output) <= maxArtifacts && !tooDeep(output) {
 		return state
 	}
 	state = state.Clone()

@@ -33,3 +33,23 @@ func TestArtifactsAreKeptAsFarAsTheyFit(t *testing.T) {
 	require.NotContains(t, withoutLongOutput(state).Extensions, backend.OutputStateKey)
 	require.Nil(t, withoutLongOutput(nil))
 }
+
+// What is nested as deep as a decoder takes could be written, but not be read again inside of a history or a listing.
+func TestArtifactsThatAreNestedTooDeepAreLeftOut(t *testing.T) {
+	t.Parallel()
+	data := "application/json"
+	nested := func(depth int) json.RawMessage {
+		return json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+	}
+	output, left, err := structured([]backend.Artifact{
+		{MediaType: &data, Content: nested(9_993)}, {MediaType: &data, Content: nested(maxDepth)},
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, left)
+	require.JSONEq(t, `{"artifacts":[{"mediaType":"application/json","content":null,"omittedBytes":19986},
+		{"mediaType":"application/json","content":`+string(nested(maxDepth))+`}]}`, string(output))
+
+	state := handle("t1")
+	state.Extensions[backend.OutputStateKey] = nested(9_993)
+	require.NotContains(t, withoutLongOutput(state).Extensions, backend.OutputStateKey)
+}
