@@ -120,7 +120,7 @@ func draw(events []execution.Event, view execution.View, nowMs int64) *timeline 
 	for _, event := range events {
 		d.event(event)
 	}
-	d.close()
+	d.close(open)
 	return d.picture(newScale(instants))
 }
 
@@ -211,17 +211,18 @@ func (d *drawing) mark(kind string, now int64, title string) {
 	d.marks, d.at = append(d.marks, mark{Kind: kind, Title: title}), append(d.at, now)
 }
 
-// close ends what nobody has ended, and gives each tool call a row of its own while others run.
-func (d *drawing) close() {
-	open := d.state != nil
+// close ends what nobody has ended, which goes on only while the execution is open, and gives each tool call a row of its own
+// while others run.
+func (d *drawing) close(open bool) {
+	lasts := d.state != nil
 	d.become("", "", d.end)
-	if open {
+	if lasts {
 		d.states[len(d.states)-1].Open = true
 	}
 	for i := range d.calls {
 		call := &d.calls[i]
 		if call.end < 0 {
-			call.end, call.Open = d.end, true
+			call.end, call.Open = d.end, open
 		}
 		if call.row == 0 {
 			continue

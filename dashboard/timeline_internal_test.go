@@ -74,6 +74,16 @@ func TestThePictureOfAnOpenExecutionGoesUpToNow(t *testing.T) {
 	require.Equal(t, "+4.0 s", got.Ticks[len(got.Ticks)-1].Label)
 }
 
+func TestWhatAnEndCutOffGoesOnNoMore(t *testing.T) {
+	t.Parallel()
+	events := log(1000, &execution.ExecutionQueued{}, 1010, &execution.ExecutionStarted{}, 1020, &execution.ModelStarted{InvocationID: "i"},
+		1030, &execution.ExecutionCanceled{})
+	for _, b := range draw(events, execution.View{State: execution.Canceled}, 5000).Bars {
+		require.False(t, b.Open, b.Title)
+		require.NotContains(t, b.Title, "so far")
+	}
+}
+
 func TestFieldsComeFromPlainSchemasAlone(t *testing.T) {
 	t.Parallel()
 	require.Len(t, fieldsOf([]byte(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"number"}},"required":["b"]}`)), 2)
