@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 
 	"github.com/pawl-run/pawl/httpapi"
 	"github.com/pawl-run/pawl/httpapi/a2a"
@@ -39,12 +40,19 @@ func newFace(
 	}
 	made, err := a2a.New(a2a.Config{
 		Link: service, Catalog: catalog, URL: address, Agent: cfg.FaceAgent, Secured: cfg.Auth.Auth == config.AuthKeys,
-		Pushes: b.store, PushAllow: cfg.PushAllow, PushLocal: local, Version: version.Read().Version, Logger: deps.Logger,
+		Pushes: b.store, PushAllow: cfg.PushAllow, PushLocal: local && loopbackURL(address), Version: version.Read().Version, Logger: deps.Logger,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return made, made.Run, nil
+}
+
+// loopbackURL reports whether an address is that of this machine. An API on the loopback that others know by another one stands
+// behind a proxy: its callers are not of this machine, and must not reach by it what else listens here.
+func loopbackURL(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && loopbackAddress(net.JoinHostPort(parsed.Hostname(), "0"))
 }
 
 // loopbackAddress reports whether only this machine reaches an address.
