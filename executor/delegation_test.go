@@ -106,7 +106,7 @@ func TestALeaseThatWasRenewedIsInTheRowBeforeItsTokenIsUsed(t *testing.T) {
 	looking := carrying("one", agent.ReadOnly)
 	say := looking.call
 	looking.call = func(ctx context.Context, call local.Invocation) (local.Answer, error) {
-		seen <- w.row().Delegation.Revision
+		seen <- w.row().Delegation.Revision //nolint:contextcheck // the test looks for itself
 		return say(ctx, call)
 	}
 	w = delegatedWorld(t, broker, looking, carrying("two", agent.ReadOnly))

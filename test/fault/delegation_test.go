@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/pawl-run/pawl/delegation"
 	"github.com/pawl-run/pawl/delegation/delegationtest"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/test/harness"
@@ -41,7 +40,6 @@ type deskStack struct {
 	mu      sync.Mutex
 	carried []execution.Credential // guarded by mu: the tokens that the service was called with
 	good    []bool                 // guarded by mu: whether each was good then
-	broker  *delegation.Exchange
 }
 
 func newDesk(t *testing.T) *deskStack {
@@ -50,7 +48,7 @@ func newDesk(t *testing.T) *deskStack {
 	s.caller = s.issuer.SignInJWT(t, delegationtest.User)
 	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := execution.NewCredential(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-		good := s.issuer.Good(t, token)
+		good := s.issuer.Good(t, token) //nolint:contextcheck // the test asks for itself
 		s.mu.Lock()
 		s.carried, s.good = append(s.carried, token), append(s.good, good)
 		s.mu.Unlock()

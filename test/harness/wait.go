@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -37,6 +38,7 @@ func Poll(timeout time.Duration, done func() bool) bool {
 type ports struct {
 	mu    sync.Mutex
 	given map[int]bool
+	locks []*os.File // those of the ports that other test programs must not be given
 }
 
 var freePorts = &ports{given: map[int]bool{}}
@@ -50,7 +52,7 @@ func FreeAddr(tb testing.TB) string {
 	defer freePorts.mu.Unlock()
 	for range 1000 {
 		port := lowest + rand.IntN(highest-lowest)
-		if freePorts.given[port] {
+		if freePorts.given[port] || !ours(tb, port) {
 			continue
 		}
 		addr := fmt.Sprintf("127.0.0.1:%d", port)
