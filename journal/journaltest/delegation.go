@@ -19,7 +19,7 @@ func delegationClauses() []clause {
 		{name: "one whose turn comes before its delegation goes on waiting", run: intendedTurn},
 		{name: "one that was paused and resumed goes on waiting", run: intendedPaused},
 		{name: "what is refused fails and is cleaned up after", run: delegationRefused},
-		{name: "a delegation that does not come in time fails the execution", run: intendedExpires},
+		{name: "contract C, loss of credential: a delegation that does not come in time fails the execution", run: intendedExpires},
 		{name: "one that is canceled before its delegation came is cleaned up after", run: intendedCanceled},
 		{name: "what was reserved without a delegation gets none by a command", run: delegateUninvited},
 		{name: "a renewed lease comes with the next claim", run: delegationRenewed},
