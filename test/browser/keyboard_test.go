@@ -46,6 +46,52 @@ func TestThePagesAreOperatedByKeyboard(t *testing.T) {
 	t.Fatal("the field for the answer was not reached")
 }
 
+// TestACallIsApprovedAndAnExecutionCanceledByKeyboard: what cannot wait on call needs no mouse.
+func TestACallIsApprovedAndAnExecutionCanceledByKeyboard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	asking := w.submit(t, "support", "Refund order 7, please.", execution.WaitingForInput)
+	unwanted := w.submit(t, "asker", "Where shall the parcel go?", execution.WaitingForInput)
+	b := open(t, w.api.URL)
+	b.media("light", 1280)
+	b.visit("/dashboard/login")
+	b.login(w.tenant)
+	b.visit("/dashboard/executions/" + string(asking.ID))
+	b.tabTo(`document.activeElement.type === "radio"`)
+	b.typed(kb.ArrowDown)
+	for range 8 {
+		if eval[bool](b, `document.activeElement.value === "approve"`) {
+			break
+		}
+		b.typed(kb.ArrowDown)
+	}
+	require.True(t, eval[bool](b, `document.activeElement.value === "approve" && document.activeElement.checked`))
+	b.tabTo(`document.activeElement.closest("form[action$='/answer']") && document.activeElement.tagName === "BUTTON"`)
+	b.typed(kb.Enter)
+	b.awaitText("main", "The answer was taken.")
+	w.await(t, asking.ID, execution.Completed)
+
+	b.visit("/dashboard/executions/" + string(unwanted.ID))
+	b.tabTo(`document.activeElement.parentElement.id === "cancel"`)
+	b.typed(kb.Enter)
+	b.tabTo(`document.activeElement.textContent === "Cancel the execution"`)
+	b.typed(kb.Enter)
+	b.awaitText("main", "Cancel is requested")
+	w.await(t, unwanted.ID, execution.Canceled)
+}
+
+// tabTo goes on with Tab until the script holds.
+func (b *browser) tabTo(script string) {
+	b.t.Helper()
+	for range 80 {
+		b.typed(kb.Tab)
+		if eval[bool](b, "Boolean("+script+")") {
+			return
+		}
+	}
+	b.t.Fatalf("Tab does not lead to %s", script)
+}
+
 // typed types on the keyboard.
 func (b *browser) typed(keys string) {
 	b.t.Helper()

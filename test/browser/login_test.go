@@ -58,6 +58,7 @@ func TestALoginOnTheIssuersPage(t *testing.T) {
 	b.throughIssuer("ben") // whose role the userinfo endpoint has
 	b.arrives(w.api.URL + "/dashboard/")
 	b.awaitText(".who", "default · read")
+	b.awaitText("[data-live-state]", "live") // a stream that opens while the session ends is refused, and the console says so
 	b.press(`//button[text()="Log out"]`)
 	b.awaitText("h1", "Log in")
 
