@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
@@ -53,6 +54,24 @@ func newFace(
 func loopbackURL(address string) bool {
 	parsed, err := url.Parse(address)
 	return err == nil && loopbackAddress(net.JoinHostPort(parsed.Hostname(), "0"))
+}
+
+// tellPublished says which agents others see, and warns when there are none though there should be.
+func tellPublished(ctx context.Context, logger *slog.Logger, catalog link.Catalog, wanted bool) {
+	if !wanted {
+		return
+	}
+	var published []string
+	for _, name := range catalog.Names() {
+		if d, known := catalog.Agent(name); known && d.Publish != nil {
+			published = append(published, name)
+		}
+	}
+	if len(published) == 0 {
+		logger.WarnContext(ctx, "PAWL_A2A is set and no agent is published: none has publish in its file")
+		return
+	}
+	logger.InfoContext(ctx, "showing agents to the agents of others", "path", a2a.PathRoot, "agents", published)
 }
 
 // loopbackAddress reports whether only this machine reaches an address.

@@ -61,6 +61,7 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		}
 	}
 	deps.Logger.InfoContext(ctx, "serving the API", "addr", listener.Addr().String(), "agents", catalog.Names())
+	tellPublished(ctx, deps.Logger, catalog, cfg.Published)
 	return together(ctx,
 		func(ctx context.Context) error {
 			return serve(ctx, listener, deps.mount(server), server.Drain, deps.Logger)
