@@ -75,7 +75,7 @@ func (v *visitor) costs(paths []string) (all []cost) {
 }
 
 // TestAPageCostsTheSameHoweverManyExecutionsThereAre: the commands of a page are counted by Redis, with 1,000 executions
-// and with twenty times as many; with SOAK=1 with a hundred times as many, and nothing that Redis takes 5 ms for.
+// and with twenty times as many; with SOAK=1 with a hundred times as many, in less than 100 ms, and nothing that Redis takes 5 ms for.
 func TestAPageCostsTheSameHoweverManyExecutionsThereAre(t *testing.T) {
 	t.Parallel()
 	s := open(t, redistest.Start(t).Client(t), false)
@@ -104,7 +104,7 @@ func TestAPageCostsTheSameHoweverManyExecutionsThereAre(t *testing.T) {
 	for i, path := range paths {
 		t.Logf("%s: %d commands, %v with 1,000 executions, %v with %d",
 			strings.ReplaceAll(path, string(suspended), "{id}"), sum(many[i].calls), few[i].took, many[i].took, most)
-		require.Less(t, many[i].took, 100*time.Millisecond, path)
+		require.True(t, !soak || many[i].took < 100*time.Millisecond, "%s took %v", path, many[i].took)
 		// How the newest executions are spread over the partitions is chance: a page may look into one more or less of them.
 		require.InEpsilon(t, sum(few[i].calls), sum(many[i].calls), 0.05, "%s: %v, %v", path, few[i].calls, many[i].calls)
 	}
