@@ -1,48 +1,17 @@
 package app
 
 import (
-	"log/slog"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/pawl-run/pawl/agent"
 )
 
-type fewAgents map[string]*agent.Definition
-
-func (f fewAgents) Agent(name string) (*agent.Definition, bool) {
-	d, known := f[name]
-	return d, known
-}
-
-func (f fewAgents) Names() (names []string) {
-	for name := range f {
-		names = append(names, name)
-	}
-	return names
-}
-
-func TestWhatIsPublishedIsToldAtStart(t *testing.T) {
+func TestAnAPIThatOthersReachByAProxyIsNotOfThisMachine(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		agents fewAgents
-		wanted bool
-		want   string
-	}{
-		"some": {fewAgents{"one": {Publish: &agent.Publish{}}, "two": {}}, true, "level=INFO msg=\"showing agents to the agents of others\" path=/a2a agents=[one]"},
-		"none": {fewAgents{"two": {}}, true, "level=WARN msg=\"PAWL_A2A is set"},
-		"off":  {fewAgents{"one": {Publish: &agent.Publish{}}}, false, ""},
+	for address, local := range map[string]bool{
+		"http://127.0.0.1:8080": true, "http://localhost:8080": true, "http://[::1]:8080": true, "http://localhost": true,
+		"https://agents.example.com": false, "https://10.0.0.1:8443": false, "http://localhost.example.com": false, "": false,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var log strings.Builder
-			tellPublished(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), c.agents, c.wanted)
-			if c.want == "" {
-				require.Empty(t, log.String())
-			}
-			require.Contains(t, log.String(), c.want)
-		})
+		require.Equal(t, local, loopbackURL(address), address)
 	}
 }
