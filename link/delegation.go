@@ -11,16 +11,20 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// Broker establishes the leases of executions. It is the part of a delegation.Broker that a submission needs.
+// Broker establishes the leases of executions, and revokes those that come too late. It is the part of a delegation.Broker that
+// a submission needs.
 type Broker interface {
 	Check(grant delegation.Grant) error
 	Establish(ctx context.Context, grant delegation.Grant) (delegation.Lease, error)
+	Revoke(ctx context.Context, id execution.ID) error
 }
 
 const (
 	fieldDelegation = "delegation"
 	// delegateTimeout bounds what must be written of a delegation even when its caller has gone.
 	delegateTimeout = 5 * time.Second
+	// revokeTimeout bounds the revocation of a lease that came too late.
+	revokeTimeout = 20 * time.Second
 
 	maxDelegationText = 2048
 	maxScopes         = 64
@@ -84,15 +88,31 @@ func (s *Service) delegate(ctx context.Context, sub submission, row journal.Exec
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), delegateTimeout)
 	defer cancel()
 	change, err := s.cfg.Journal.Delegate(ctx, row.ID, attached)
-	if errors.Is(err, journal.ErrState) { // canceled meanwhile, or too late: the reaper revokes the lease
+	if errors.Is(err, journal.ErrState) { // canceled meanwhile, too late, or another one was first
 		row, err = s.cfg.Journal.Get(ctx, row.ID)
+		if err == nil && (row.State.Terminal() || row.State == execution.Finalizing) {
+			s.tooLate(ctx, row.ID)
+		}
 		return row, err
+	}
+	if errors.Is(err, journal.ErrNotFound) { // ended and deleted meanwhile
+		s.tooLate(ctx, row.ID)
 	}
 	if err != nil {
 		return row, err
 	}
 	s.enqueue(ctx, change.Tasks)
 	return change.Execution, nil
+}
+
+// tooLate revokes a lease that was made while its execution ended. Whoever cleaned up may have found none, and comes no more.
+func (s *Service) tooLate(ctx context.Context, id execution.ID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeTimeout)
+	defer cancel()
+	if err := s.cfg.Broker.Revoke(ctx, id); err != nil {
+		s.cfg.Logger.WarnContext(ctx, "the tokens of an execution that has ended were not revoked; they run out by themselves",
+			"execution", id, "error", err)
+	}
 }
 
 // notDelegated says why there is no lease. The row ends when nobody can come back for it.

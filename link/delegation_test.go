@@ -19,6 +19,7 @@ import (
 type brokers struct {
 	check, establish error
 	grants           []delegation.Grant
+	revoked          []execution.ID
 	meanwhile        func(execution.ID)
 }
 
@@ -33,6 +34,11 @@ func (b *brokers) Establish(_ context.Context, grant delegation.Grant) (delegati
 		return delegation.Lease{}, b.establish
 	}
 	return delegation.Lease{Ref: delegation.Ref("lease of " + grant.Execution), ExpiresAt: time.Unix(1<<33, 0), Revision: 1}, nil
+}
+
+func (b *brokers) Revoke(_ context.Context, id execution.ID) error {
+	b.revoked = append(b.revoked, id)
+	return nil
 }
 
 // delegating is a link with a broker, and a submission that asks for a delegation.
@@ -172,4 +178,33 @@ func TestAnExecutionThatIsCanceledWhileItsLeaseIsMadeStaysCanceled(t *testing.T)
 	found, err := store.Cleanups(t.Context(), created.View.ID.Partition(), 10)
 	require.NoError(t, err)
 	require.Len(t, found, 1, "the reaper revokes what was made")
+	require.Equal(t, []execution.ID{created.View.ID}, broker.revoked, "the reaper may have looked before there was anything")
+}
+
+func TestALeaseThatComesAfterTheCleanupIsRevoked(t *testing.T) {
+	t.Parallel()
+	for name, deleted := range map[string]bool{"it is over": false, "it is deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broker := &brokers{}
+			linked, store, _, request := delegating(t, broker)
+			broker.meanwhile = func(id execution.ID) {
+				_, err := linked.Cancel(t.Context(), id)
+				require.NoError(t, err)
+				_, err = store.CompleteDelegationCleanup(t.Context(), id, "")
+				require.NoError(t, err)
+				if deleted {
+					require.NoError(t, linked.Delete(t.Context(), id))
+				}
+			}
+			created, err := linked.Create(t.Context(), "key", request)
+			if deleted {
+				require.ErrorIs(t, err, execution.ErrNotFound)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, execution.Canceled, created.View.State)
+			}
+			require.Len(t, broker.revoked, 1, "nobody else looks at what it has")
+		})
+	}
 }
