@@ -44,9 +44,10 @@ type ExchangeConfig struct {
 	HTTP *http.Client
 	// Timeout bounds a request to the server. 10 s when 0.
 	Timeout time.Duration
-	// Ahead is how long before its end a token is replaced. 60 s when 0.
+	// Ahead is how long before its end a token is replaced: at most half of what it lasts. 60 s when 0.
 	Ahead  time.Duration
-	Logger *slog.Logger // slog.Default when nil
+	Logger *slog.Logger     // slog.Default when nil
+	Now    func() time.Time // time.Now when nil
 }
 
 const (
@@ -93,6 +94,9 @@ func NewExchange(cfg ExchangeConfig) (*Exchange, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	client := http.Client{}
 	if cfg.HTTP != nil {
 		client = *cfg.HTTP
@@ -125,6 +129,7 @@ type record struct {
 	AccessToken  string                      `json:"accessToken"`
 	RefreshToken string                      `json:"refreshToken,omitempty"`
 	ExpiresAtMs  int64                       `json:"expiresAtMs,omitempty"` // of the access token; 0: nobody has said
+	LastsMs      int64                       `json:"lastsMs,omitempty"`     // how long the access token was good when it came
 	Request      execution.DelegationRequest `json:"request"`
 }
 
@@ -137,19 +142,20 @@ func (r record) lease() Lease {
 }
 
 // fresh reports whether the access token is good for a while.
-func (r record) fresh(ahead time.Duration) bool {
-	return r.ExpiresAtMs == 0 || time.Now().Add(ahead).UnixMilli() < r.ExpiresAtMs
+func (r record) fresh(now time.Time, ahead time.Duration) bool {
+	return r.ExpiresAtMs == 0 || now.UnixMilli()+min(ahead.Milliseconds(), r.LastsMs/2) < r.ExpiresAtMs
 }
 
 // take puts the server's answer into the record, as its next revision.
-func (r record) take(granted tokens) record {
+func (r record) take(now time.Time, granted tokens) record {
 	r.Version, r.AccessToken, r.Revision = 1, granted.AccessToken, r.Revision+1
 	if granted.RefreshToken != "" { // else the old one stays good
 		r.RefreshToken = granted.RefreshToken
 	}
-	r.ExpiresAtMs = 0
+	r.ExpiresAtMs, r.LastsMs = 0, 0
 	if granted.ExpiresIn > 0 {
-		r.ExpiresAtMs = time.Now().Add(time.Duration(granted.ExpiresIn) * time.Second).UnixMilli()
+		r.LastsMs = int64(granted.ExpiresIn) * 1000
+		r.ExpiresAtMs = now.UnixMilli() + r.LastsMs
 	}
 	return r
 }
@@ -219,7 +225,7 @@ func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
-	made := record{Ref: Ref("lease_" + newName()), Request: request}.take(granted)
+	made := record{Ref: Ref("lease_" + newName()), Request: request}.take(e.cfg.Now(), granted)
 	sealed, err := e.sealed(grant.Execution, made)
 	if err != nil {
 		return Lease{}, err
@@ -255,7 +261,7 @@ func (e *Exchange) Token(ctx context.Context, id execution.ID, ref Ref) (Token, 
 	if err != nil {
 		return Token{}, err
 	}
-	if !found.fresh(e.cfg.Ahead) {
+	if !found.fresh(e.cfg.Now(), e.cfg.Ahead) {
 		return Token{}, fmt.Errorf("%w: of %s", ErrExpired, id)
 	}
 	token := Token{Value: execution.NewCredential(found.AccessToken), ExpiresAt: found.lease().ExpiresAt}

@@ -17,7 +17,7 @@ func (e *Exchange) Renew(ctx context.Context, id execution.ID, ref Ref) (Lease, 
 		if err != nil {
 			return Lease{}, err
 		}
-		if found.fresh(e.cfg.Ahead) {
+		if found.fresh(e.cfg.Now(), e.cfg.Ahead) {
 			return found.lease(), nil
 		}
 		unlock, locked, err := e.cfg.Vault.Lock(ctx, id, 2*e.cfg.Timeout)
@@ -43,14 +43,14 @@ func (e *Exchange) renewLocked(ctx context.Context, id execution.ID, ref Ref) (L
 	if err != nil {
 		return Lease{}, err
 	}
-	if found.fresh(e.cfg.Ahead) { // by whoever had the lock before
+	if found.fresh(e.cfg.Now(), e.cfg.Ahead) { // by whoever had the lock before
 		return found.lease(), nil
 	}
 	granted, err := e.again(ctx, *found)
 	if err != nil {
 		return Lease{}, err
 	}
-	next := found.take(granted)
+	next := found.take(e.cfg.Now(), granted)
 	changed, err := e.sealed(id, next)
 	if err != nil {
 		return Lease{}, err
@@ -74,7 +74,7 @@ func (e *Exchange) again(ctx context.Context, r record) (tokens, error) {
 	if r.RefreshToken != "" {
 		return e.refresh(ctx, r)
 	}
-	if !r.fresh(0) {
+	if !r.fresh(e.cfg.Now(), 0) {
 		return tokens{}, fmt.Errorf("%w: the token has run out, and the server gave none to renew it with", ErrLost)
 	}
 	granted, err := e.exchange(ctx, execution.NewCredential(r.AccessToken), AccessTokenType, r.Request)

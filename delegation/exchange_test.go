@@ -136,7 +136,7 @@ func TestARenewalRaisesTheRevisionAndTheOldTokenIsOver(t *testing.T) {
 	old, err := s.broker.Token(t.Context(), s.id, lease.Ref)
 	require.NoError(t, err)
 
-	late := s.at(func(cfg *delegation.ExchangeConfig) { cfg.Ahead = 6 * time.Minute }) // the server's tokens last five
+	late := s.at(soon) // the server's tokens last five minutes
 	_, err = late.Token(t.Context(), s.id, lease.Ref)
 	require.ErrorIs(t, err, delegation.ErrExpired)
 	renewed, err := late.Renew(t.Context(), s.id, lease.Ref)
@@ -149,15 +149,19 @@ func TestARenewalRaisesTheRevisionAndTheOldTokenIsOver(t *testing.T) {
 	require.False(t, s.issuer.Good(t, old.Value))
 }
 
+// soon is four and a half minutes later.
+func soon(cfg *delegation.ExchangeConfig) {
+	cfg.Now = func() time.Time { return time.Now().Add(270 * time.Second) }
+}
+
 func TestManyThatRenewAtOnceUseTheRefreshTokenOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	lease := s.established()
-	// The lease runs out within the hour that the first of them sees, and no longer once it is renewed: the others wait.
 	var wg sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
-		broker := s.at(func(cfg *delegation.ExchangeConfig) { cfg.Ahead = 5*time.Minute - time.Millisecond })
+		broker := s.at(soon)
 		wg.Go(func() { _, errs[i] = broker.Renew(t.Context(), s.id, lease.Ref) })
 	}
 	wg.Wait()
@@ -169,7 +173,7 @@ func TestAServerWithoutRefreshTokensIsAskedToExchangeItsOwnTokenWhileThatIsGood(
 	plain := func(cfg *delegation.ExchangeConfig) { cfg.RequestedTokenType = delegation.AccessTokenType }
 	s := newScene(t, plain)
 	lease := s.established()
-	late := s.at(func(cfg *delegation.ExchangeConfig) { plain(cfg); cfg.Ahead = 6 * time.Minute })
+	late := s.at(func(cfg *delegation.ExchangeConfig) { plain(cfg); soon(cfg) })
 	renewed, err := late.Renew(t.Context(), s.id, lease.Ref)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, renewed.Revision)
@@ -321,6 +325,7 @@ func TestAnswersOfServers(t *testing.T) {
 		"an empty answer":    {http.StatusOK, "application/json", ``, delegation.ErrUnavailable},
 		"no token":           {http.StatusOK, "application/json", `{"access_token":""}`, delegation.ErrUnavailable},
 		"a page":             {http.StatusOK, "text/html", `<p>log in</p>`, delegation.ErrUnavailable},
+		"line breaks":        {http.StatusOK, "application/json", `{"access_token":"x\r\ny"}`, delegation.ErrUnavailable},
 		"endless":            {http.StatusOK, "application/json", strings.Repeat(" ", 1<<20), delegation.ErrUnavailable},
 		"another kind":       {http.StatusOK, "application/json", `{"access_token":"x","token_type":"mac"}`, delegation.ErrRefused},
 		"a wrong target":     {http.StatusBadRequest, "application/json", `{"error":"invalid_target"}`, delegation.ErrRefused},
@@ -344,6 +349,32 @@ func TestAnswersOfServers(t *testing.T) {
 			require.NotContains(t, err.Error(), "subject-token")
 			require.Empty(t, s.dump())
 		})
+	}
+}
+
+// TestHowLongATokenLasts: servers say it in odd ways.
+func TestHowLongATokenLasts(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]time.Duration{
+		`300`: 5 * time.Minute, `"300"`: 5 * time.Minute, `1`: time.Second, `9.3e15`: 10 * 365 * 24 * time.Hour, `null`: 0, `-5`: 0,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"access_token":"x","token_type":"Bearer","expires_in":%s}`, said)
+		}))
+		now := time.Now()
+		s := newScene(t, func(cfg *delegation.ExchangeConfig) {
+			cfg.TokenURL, cfg.RevokeURL, cfg.Now = server.URL, "", func() time.Time { return now }
+		})
+		lease, err := s.establish(execution.NewCredential("subject-token"))
+		server.Close()
+		require.NoError(t, err, said)
+		require.Equal(t, want == 0, lease.ExpiresAt.IsZero(), said)
+		if want > 0 {
+			require.Equal(t, now.Add(want).UnixMilli(), lease.ExpiresAt.UnixMilli(), said)
+		}
+		_, err = s.broker.Token(t.Context(), s.id, lease.Ref)
+		require.NoError(t, err, "%s: however short it is, it is good when it comes", said)
 	}
 }
 

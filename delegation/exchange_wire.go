@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/pawl-run/pawl/execution"
@@ -22,10 +23,29 @@ const (
 
 // tokens is the answer of a token endpoint.
 type tokens struct {
-	AccessToken  string `json:"access_token"`
-	RefreshToken string `json:"refresh_token"`
-	TokenType    string `json:"token_type"`
-	ExpiresIn    int64  `json:"expires_in"` // seconds
+	AccessToken  string  `json:"access_token"`
+	RefreshToken string  `json:"refresh_token"`
+	TokenType    string  `json:"token_type"`
+	ExpiresIn    seconds `json:"expires_in"`
+}
+
+// seconds is how long a token lasts, at most ten years. Some servers write it between quotes.
+type seconds int64
+
+const mostSeconds = 10 * 365 * 24 * 3600
+
+// UnmarshalJSON reads a number, or one between quotes.
+func (s *seconds) UnmarshalJSON(data []byte) error {
+	text := strings.Trim(string(data), `"`)
+	if text == "null" || text == "" {
+		return nil
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return errors.New("expires_in is no number")
+	}
+	*s = seconds(min(max(value, 0), mostSeconds))
+	return nil
 }
 
 // serverError is the answer of an endpoint that refuses.
@@ -78,10 +98,18 @@ func (e *Exchange) ask(ctx context.Context, form url.Values) (tokens, error) {
 	if err := json.Unmarshal(body, &granted); err != nil || granted.AccessToken == "" {
 		return tokens{}, fmt.Errorf("%w: the token endpoint answered 200 without a token", ErrUnavailable)
 	}
+	if !sendable(granted.AccessToken) {
+		return tokens{}, fmt.Errorf("%w: the token holds what no header may hold", ErrUnavailable)
+	}
 	if kind := granted.TokenType; kind != "" && !strings.EqualFold(kind, "bearer") {
 		return tokens{}, &Refusal{Reason: "the server gave a token of another type than bearer"}
 	}
 	return granted, nil
+}
+
+// sendable reports whether the token may stand in a header.
+func sendable(token string) bool {
+	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // revoke ends the tokens of a record at the server: the refresh token first, which takes the others along at many servers.

@@ -120,7 +120,7 @@ func (s *Service) submit(ctx context.Context, sub submission) (execution.Created
 	if err := takesImages(definition, sub.request.Input); err != nil {
 		return execution.Created{}, err
 	}
-	if err := s.mayDelegate(sub); err != nil {
+	if err := s.mayDelegate(sub, definition); err != nil {
 		return execution.Created{}, err
 	}
 	if err := s.admit(ctx); err != nil {

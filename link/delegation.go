@@ -3,8 +3,10 @@ package link
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/delegation"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/faultpoint"
@@ -51,13 +53,15 @@ func validateDelegation(r execution.CreateRequest) error {
 }
 
 // mayDelegate refuses before anything is written what is known to be refused.
-func (s *Service) mayDelegate(sub submission) error {
+func (s *Service) mayDelegate(sub submission, definition *agent.Definition) error {
 	switch {
 	case sub.request.Delegation == nil:
 		return nil
 	case s.cfg.Broker == nil:
 		return invalid(fieldDelegation, "this installation delegates nothing: "+
 			"its operator has set neither PAWL_DELEGATION_TOKEN_URL nor PAWL_DELEGATION_STATIC_TOKEN")
+	case !slices.ContainsFunc(definition.Tools, func(t agent.Tool) bool { return t.Auth == agent.AuthDelegation }):
+		return invalid(fieldDelegation, "the agent has no tool that says auth: delegation, so nothing would use it")
 	}
 	err := s.cfg.Broker.Check(sub.grant())
 	if refusal := (*delegation.Refusal)(nil); errors.As(err, &refusal) {

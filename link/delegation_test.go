@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/delegation"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -41,6 +42,20 @@ func (b *brokers) Revoke(_ context.Context, id execution.ID) error {
 	return nil
 }
 
+// desk is a catalog whose agent demo has a tool that acts for its caller, and agent other none.
+func desk(t *testing.T) *agent.Catalog {
+	t.Helper()
+	model := agent.Model{Provider: "scripted", Turns: []agent.ScriptedTurn{{Text: "Done."}}}
+	catalog, err := agent.NewCatalog(
+		&agent.Definition{Name: "demo", Backend: "local", Model: model, Tools: []agent.Tool{{
+			Name: "files", Type: agent.ToolHTTP, URL: "http://files", Auth: agent.AuthDelegation,
+		}}},
+		&agent.Definition{Name: "other", Backend: "local", Model: model},
+	)
+	require.NoError(t, err)
+	return catalog
+}
+
 // delegating is a link with a broker, and a submission that asks for a delegation.
 func delegating(t *testing.T, broker link.Broker) (linked link.RuntimeLink, store journal.Store, queue *recorder, request execution.CreateRequest) {
 	t.Helper()
@@ -48,7 +63,7 @@ func delegating(t *testing.T, broker link.Broker) (linked link.RuntimeLink, stor
 	queue = &recorder{}
 	authority := execution.LocalAuthority()
 	authority.Credential = execution.NewCredential("the caller's token")
-	linked = service(t, memory, func(c *link.Config) { c.Enqueuer, c.Broker = queue, broker }).As(authority)
+	linked = service(t, memory, func(c *link.Config) { c.Enqueuer, c.Broker, c.Catalog = queue, broker, desk(t) }).As(authority)
 	request = linktest.Request("hello")
 	request.Delegation = &execution.DelegationRequest{Scopes: []string{"read"}}
 	return linked, memory, queue, request
@@ -103,6 +118,13 @@ func TestADelegationThatIsRefusedAtOnceLeavesNothing(t *testing.T) {
 		require.Zero(t, open, name)
 	}
 	linked, _, _, request := delegating(t, &brokers{})
+	unused := request
+	unused.Agent = "other"
+	_, err := linked.Create(t.Context(), "", unused)
+	var useless *execution.APIError
+	require.ErrorAs(t, err, &useless)
+	require.Equal(t, "delegation", useless.Field)
+	require.Contains(t, useless.Detail, "nothing would use it")
 	for field, change := range map[string]func(*execution.DelegationRequest){
 		"delegation.audience": func(d *execution.DelegationRequest) { d.Audience = string(make([]byte, 2049)) },
 		"delegation.scopes":   func(d *execution.DelegationRequest) { d.Scopes = []string{""} },
