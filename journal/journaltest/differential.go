@@ -33,6 +33,12 @@ func Differential(t *testing.T, openA, openB Open) {
 		}
 		d.compareIndexes()
 		d.compareAll()
+		for _, store := range []journal.Store{d.a.Store, d.b.Store} {
+			if auditor, ok := store.(journal.Auditor); ok {
+				_, err := auditor.Audit(bounded(rt), false, func(found journal.Finding) { rt.Fatalf("%+v", found) })
+				require.NoError(rt, err)
+			}
+		}
 	})
 }
 

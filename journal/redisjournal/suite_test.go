@@ -37,24 +37,34 @@ func (s *Store) completes(command redis.Cmder) bool {
 
 func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.Config) journaltest.Harness {
 	t.Helper()
+	h, store, broken := unlooked(t, rdb, admin, lose, cfg)
+	t.Cleanup(func() {
+		if !*broken && !t.Failed() {
+			requireSound(t, store)
+		}
+	})
+	return h
+}
+
+// unlooked is a harness whose store nobody looks through at the end. broken is set by the suite when indexes hold what no row
+// says.
+func unlooked(
+	t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.Config,
+) (h journaltest.Harness, store *Store, broken *bool) {
+	t.Helper()
 	prefix := redistest.Prefix()
 	store, err := New(rdb, Config{Config: cfg, Prefix: prefix})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	lose.last = store.completes
-	broken := false // by the suite: indexes hold what no row says
-	t.Cleanup(func() {
-		if !broken && !t.Failed() {
-			requireSound(t, store)
-		}
-	})
+	broken = new(bool)
 	return journaltest.Harness{
 		Store: store,
 		Dump:  func() map[string]string { return dump(t, admin, prefix) },
 		Indexes: func() map[string]map[string]int64 {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
-			if !broken {
+			if !*broken {
 				requireListed(ctx, t, admin, prefix)
 			}
 			return scores(ctx, t, admin, prefix)
@@ -66,18 +76,33 @@ func harness(t *testing.T, rdb, admin *redis.Client, lose *losing, cfg journal.C
 			require.NoError(t, admin.ScriptFlush(ctx).Err())
 		},
 		Corrupt: func(id execution.ID) {
-			broken = true
+			*broken = true
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
 			require.NoError(t, admin.Del(ctx, store.keys.row(id)).Err())
 			require.NoError(t, admin.Set(ctx, store.keys.row(id), "no row", 0).Err())
 		},
 		Orphan: func(id execution.ID) {
-			broken = true
+			*broken = true
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
 			require.NoError(t, admin.Del(ctx, store.keys.row(id)).Err())
 		},
+	}, store, broken
+}
+
+// anew opens a store on an empty server of the test's own for each run of a property, of which there may be thousands. The
+// property looks through it itself.
+func anew(t *testing.T) journaltest.Open {
+	t.Helper()
+	rdb := redistest.Start(t).Client(t)
+	return func(t *testing.T, cfg journal.Config) journaltest.Harness {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		require.NoError(t, rdb.FlushAll(ctx).Err())
+		h, _, _ := unlooked(t, rdb, rdb, &losing{}, cfg)
+		return h
 	}
 }
 
@@ -88,12 +113,7 @@ func TestConformance(t *testing.T) {
 
 func TestDifferential(t *testing.T) {
 	t.Parallel()
-	rdb := redistest.Shared(t).Client(t) // one for all runs: there may be thousands
-	openShared := func(t *testing.T, cfg journal.Config) journaltest.Harness {
-		t.Helper()
-		return harness(t, rdb, rdb, &losing{}, cfg)
-	}
-	journaltest.Differential(t, openShared, func(t *testing.T, cfg journal.Config) journaltest.Harness {
+	journaltest.Differential(t, anew(t), func(t *testing.T, cfg journal.Config) journaltest.Harness {
 		t.Helper()
 		store, err := memjournal.New(cfg)
 		require.NoError(t, err)
@@ -103,9 +123,5 @@ func TestDifferential(t *testing.T) {
 
 func TestTrees(t *testing.T) {
 	t.Parallel()
-	rdb := redistest.Shared(t).Client(t) // one for all runs
-	journaltest.Trees(t, func(t *testing.T, cfg journal.Config) journaltest.Harness {
-		t.Helper()
-		return harness(t, rdb, rdb, &losing{}, cfg)
-	})
+	journaltest.Trees(t, anew(t))
 }
