@@ -14,9 +14,9 @@ type busyWatch struct {
 	sum float64 // slots times seconds; guarded by mu
 }
 
-// watchBusy looks 200 times a second until it is stopped.
+// watchBusy looks 50 times a second until it is stopped: each look wakes the process, and so costs what is measured.
 func watchBusy(running func() int64) *busyWatch {
-	const every = 5 * time.Millisecond
+	const every = 20 * time.Millisecond
 	b := &busyWatch{end: make(chan struct{})}
 	b.all.Go(func() {
 		tick := time.NewTicker(every)

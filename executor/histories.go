@@ -11,6 +11,10 @@ import (
 // maxHistoryBytes bounds what a worker keeps of histories, counted in stored bytes; decoded they are about twice as many.
 const maxHistoryBytes = 64 << 20
 
+// maxHistories bounds their number: those of executions that went on elsewhere are no use to anybody, and a worker does not
+// hear of it.
+const maxHistories = 512
+
 // history is the beginning of a conversation as an execution of it read it. It is shared: nobody writes to what it holds,
 // and whoever appends gets a new one.
 type history struct {
@@ -116,7 +120,7 @@ func (c *histories) keep(id execution.ID, step execution.Step, h *history) {
 	}
 	c.byID[id] = c.order.PushFront(&keptHistory{id: id, step: step, history: h})
 	c.bytes += h.bytes
-	for c.bytes > c.limit {
+	for c.bytes > c.limit || c.order.Len() > maxHistories {
 		c.remove(c.order.Back())
 	}
 }

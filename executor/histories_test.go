@@ -109,3 +109,16 @@ func TestHistoriesAreBounded(t *testing.T) {
 	require.Zero(t, kept.bytes)
 	require.Zero(t, kept.get("d").known())
 }
+
+func TestHistoriesAreBoundedInNumber(t *testing.T) {
+	t.Parallel()
+	kept := newHistories(1 << 20)
+	one, err := (&history{}).and([][]byte{[]byte(`{"role":"user","text":"one"}`)})
+	require.NoError(t, err)
+	for n := range maxHistories + 1 {
+		kept.keep(execution.ID(fmt.Sprint(n)), 3, one)
+	}
+	require.Nil(t, kept.get("0"), "kept longest ago")
+	require.NotNil(t, kept.get("1"))
+	require.Equal(t, maxHistories*one.bytes, kept.bytes)
+}
