@@ -44,6 +44,14 @@ type Lease struct {
 	Revision uint64
 }
 
+// ExpiresAtSeconds is ExpiresAt in seconds since 1970; 0: never.
+func (l Lease) ExpiresAtSeconds() uint64 {
+	if l.ExpiresAt.IsZero() {
+		return 0
+	}
+	return uint64(l.ExpiresAt.Unix()) //nolint:gosec // an instant after 1970
+}
+
 // Ref names a lease. It prints redacted.
 type Ref string
 

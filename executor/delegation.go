@@ -62,9 +62,8 @@ func (h *holder) renewDelegation(ctx context.Context, id execution.ID, ref deleg
 	if err != nil {
 		return err
 	}
-	renewed := journal.Delegation{LeaseRef: journal.LeaseRef(lease.Ref), Revision: lease.Revision}
-	if !lease.ExpiresAt.IsZero() {
-		renewed.ExpiresAtSeconds = uint64(lease.ExpiresAt.Unix()) //nolint:gosec // an instant after 1970
+	renewed := journal.Delegation{
+		LeaseRef: journal.LeaseRef(lease.Ref), ExpiresAtSeconds: lease.ExpiresAtSeconds(), Revision: lease.Revision,
 	}
 	hold, done, err := h.betweenRenewals(ctx)
 	if err != nil {

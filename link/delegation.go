@@ -85,9 +85,8 @@ func (s *Service) delegate(ctx context.Context, sub submission, row journal.Exec
 	if err != nil {
 		return row, s.notDelegated(ctx, sub, row.ID, err)
 	}
-	attached := journal.Delegation{LeaseRef: journal.LeaseRef(lease.Ref), Revision: lease.Revision}
-	if !lease.ExpiresAt.IsZero() {
-		attached.ExpiresAtSeconds = uint64(lease.ExpiresAt.Unix()) //nolint:gosec // an instant after 1970
+	attached := journal.Delegation{
+		LeaseRef: journal.LeaseRef(lease.Ref), ExpiresAtSeconds: lease.ExpiresAtSeconds(), Revision: lease.Revision,
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), delegateTimeout)
 	defer cancel()

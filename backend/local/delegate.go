@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -48,7 +48,7 @@ func Prompt(arguments json.RawMessage) (string, error) {
 		return "", ErrPrompt
 	}
 	var prompt string
-	if err := json.Unmarshal(given[agent.PromptArgument], &prompt); err != nil || strings.TrimSpace(prompt) == "" {
+	if err := json.Unmarshal(given[agent.PromptArgument], &prompt); err != nil || backend.CheckPrompt(prompt) != nil {
 		return "", ErrPrompt
 	}
 	if delete(given, agent.PromptArgument); len(given) == 0 {
