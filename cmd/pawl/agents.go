@@ -118,9 +118,11 @@ func reportText(report app.AgentsReport) string {
 			}
 			fmt.Fprintf(&text, "  %-6s %s%s\n", word, model.About, probeText(model.Probe))
 		}
+		if a.Publish != nil {
+			fmt.Fprintf(&text, "  %-6s %s\n", "shown", publishText(*a.Publish))
+		}
 		for _, tool := range a.Tools {
-			about := strings.TrimSpace(strings.Join([]string{tool.Type, tool.Recovery, tool.About}, " "))
-			fmt.Fprintf(&text, "  %-6s %s: %s%s\n", "tool", tool.Name, strings.Join(strings.Fields(about), " "), probeText(tool.Probe))
+			fmt.Fprintf(&text, "  %-6s %s: %s%s\n", "tool", tool.Name, toolText(tool), probeText(tool.Probe))
 			for _, given := range tool.Gives {
 				fmt.Fprintf(&text, "         - %s %s\n", given.Name, given.Recovery)
 			}
@@ -137,6 +139,23 @@ func reportText(report app.AgentsReport) string {
 		fmt.Fprintf(&text, "  %s  %s  (%s)\n", v.Name, set, strings.Join(v.Used, ", "))
 	}
 	return clean(text.String())
+}
+
+// publishText says how other agents see an agent.
+func publishText(p app.CheckedPublish) string {
+	text := "to other agents as " + p.Name
+	if len(p.Skills) > 0 {
+		text += ", skills " + strings.Join(p.Skills, ", ")
+	}
+	return text
+}
+
+func toolText(tool app.CheckedTool) string {
+	text := strings.Join(strings.Fields(strings.Join([]string{tool.Type, tool.Recovery, tool.About}, " ")), " ")
+	if tool.Auth != "" {
+		text += ", auth " + tool.Auth
+	}
+	return text
 }
 
 func probeText(p *app.Probed) string {

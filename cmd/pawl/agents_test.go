@@ -65,6 +65,39 @@ environment of whoever runs this command; workers take theirs
 	require.NotContains(t, got.out, "sk-secret")
 }
 
+func TestAgentsCheck_SaysWhatIsPublishedAndHowToolsAreKnown(t *testing.T) {
+	t.Parallel()
+	path := agentFile(t, `agents:
+  helper:
+    model: {provider: scripted, turns: [{text: hi}]}
+    publish: {name: Trips, skills: [{id: book, name: Book, description: books}, {id: plan, name: Plan, description: plans}]}
+    tools:
+      - {name: files, type: http, url: "https://files.example.com/search", auth: delegation, recovery: read_only}
+  plain:
+    model: {provider: scripted, turns: [{text: hi}]}
+    publish: {}
+`)
+	got := typeCommand(t, newFake(execution.View{}), false, nil, "agents", "check", path)
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.out, `
+helper
+  model  scripted (1 turns)
+  shown  to other agents as Trips, skills book, plan
+  tool   files: http read_only https://files.example.com/search, auth delegation
+
+plain
+  model  scripted (1 turns)
+  shown  to other agents as plain
+`)
+	got = typeCommand(t, newFake(execution.View{}), false, nil, "agents", "check", "--json", path)
+	var report app.AgentsReport
+	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
+	require.Equal(t, &app.CheckedPublish{Name: "Trips", Skills: []string{"book", "plan"}}, report.Agents[0].Publish)
+	require.Equal(t, agent.AuthDelegation, report.Agents[0].Tools[0].Auth)
+	require.Equal(t, &app.CheckedPublish{Name: "plain"}, report.Agents[1].Publish)
+	require.NotContains(t, got.out, `"skills": null`)
+}
+
 func TestAgentsCheck_TellsEveryMistake(t *testing.T) {
 	t.Parallel()
 	path := agentFile(t, "agents:\n  demo:\n    model: {provider: scripted}\n    color: red\n")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,14 @@ type CheckedAgent struct {
 	Tools   []CheckedTool  `json:"tools,omitempty"`
 	// Endpoint is where a remote agent is.
 	Endpoint *CheckedEndpoint `json:"endpoint,omitempty"`
+	// Publish is how the agent is shown to the agents of others, where PAWL_A2A is set; nil: it is not.
+	Publish *CheckedPublish `json:"publish,omitempty"`
+}
+
+// CheckedPublish is how an agent is shown to the agents of others.
+type CheckedPublish struct {
+	Name   string   `json:"name"`
+	Skills []string `json:"skills,omitempty"` // their ids
 }
 
 // CheckedEndpoint is where a remote agent is, as the file says it.
@@ -69,6 +78,7 @@ type CheckedTool struct {
 	Type     string       `json:"type"`
 	About    string       `json:"about,omitempty"`
 	Recovery string       `json:"recovery,omitempty"`
+	Auth     string       `json:"auth,omitempty"` // how its calls are known to its server, beside its headers
 	Probe    *Probed      `json:"probe,omitempty"`
 	Gives    []GivenTools `json:"gives,omitempty"`
 }
@@ -138,7 +148,7 @@ func CheckAgents(ctx context.Context, check AgentsCheck) (AgentsReport, error) {
 }
 
 func checkedAgent(d *agent.Definition) CheckedAgent {
-	checked := CheckedAgent{Name: d.Name, Backend: d.Backend, Hash: d.Hash(), Models: []CheckedModel{}}
+	checked := CheckedAgent{Name: d.Name, Backend: d.Backend, Hash: d.Hash(), Models: []CheckedModel{}, Publish: checkedPublish(d)}
 	if d.Remote() {
 		checked.Endpoint = &CheckedEndpoint{About: d.Endpoint.Description()}
 		return checked
@@ -148,7 +158,7 @@ func checkedAgent(d *agent.Definition) CheckedAgent {
 	}
 	for i := range d.Tools {
 		tool := &d.Tools[i]
-		one := CheckedTool{Name: tool.Name, Type: string(tool.Type), Recovery: string(tool.Recovery), About: tool.URL}
+		one := CheckedTool{Name: tool.Name, Type: string(tool.Type), Recovery: string(tool.Recovery), Auth: tool.Auth, About: tool.URL}
 		switch {
 		case len(tool.Command) > 0:
 			one.About = strings.Join(tool.Command, " ")
@@ -158,6 +168,17 @@ func checkedAgent(d *agent.Definition) CheckedAgent {
 		checked.Tools = append(checked.Tools, one)
 	}
 	return checked
+}
+
+func checkedPublish(d *agent.Definition) *CheckedPublish {
+	if d.Publish == nil {
+		return nil
+	}
+	checked := CheckedPublish{Name: cmp.Or(d.Publish.Name, d.Name)}
+	for _, skill := range d.Publish.Skills {
+		checked.Skills = append(checked.Skills, skill.ID)
+	}
+	return &checked
 }
 
 // checkedVariables are the variables that the agents refer to, by name.
