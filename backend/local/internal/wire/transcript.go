@@ -23,14 +23,16 @@ func NewIDs(valid func(id string) bool) *IDs {
 	return &IDs{valid: valid, used: map[string]bool{}, byCall: map[execution.CallID]string{}}
 }
 
-// Call is the id of the transcript's next call.
+// Call is the id of the transcript's next call. A model chooses its own ids and may have chosen any of those that are made,
+// so they are counted up until one is free.
 func (ids *IDs) Call(call execution.ToolCall) string {
+	ids.calls++
 	id := call.ProviderID
-	for ids.calls++; id == "" || ids.used[id] || !ids.valid(id); {
+	if id == "" || ids.used[id] || !ids.valid(id) {
 		id = fmt.Sprintf("call_p%d", ids.calls)
-		if ids.used[id] {
-			id += "x" + fmt.Sprint(len(ids.used))
-		}
+	}
+	for n := len(ids.used); ids.used[id]; n++ {
+		id = fmt.Sprintf("call_p%dx%d", ids.calls, n)
 	}
 	ids.used[id] = true
 	ids.byCall[call.CallID] = id

@@ -172,3 +172,21 @@ func TestDetailsInEveryShape(t *testing.T) {
 		require.Equal(t, want, readDetail([]byte(body)), body)
 	}
 }
+
+// A model chooses the ids of its calls, so it may have chosen those that would be made.
+func TestIDs_EveryCallGetsOneWhateverTheModelChose(t *testing.T) {
+	t.Parallel()
+	ids, seen := NewIDs(func(id string) bool { return len(id) <= 40 }), map[string]bool{}
+	for i, chosen := range []string{"call_p3", "call_p3x2", "", "", "call_p3x4", "call_p6x5", ""} {
+		done := make(chan string, 1)
+		go func() { done <- ids.Call(execution.ToolCall{CallID: execution.NewCallID(0, i), ProviderID: chosen}) }()
+		select {
+		case id := <-done:
+			require.NotEmpty(t, id)
+			require.False(t, seen[id], "%s is another call's", id)
+			seen[id] = true
+		case <-time.After(30 * time.Second):
+			require.FailNow(t, "no id is found", "call %d", i)
+		}
+	}
+}
