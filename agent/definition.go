@@ -153,14 +153,14 @@ const (
 )
 
 // Recovery is the class of a tool call whose outcome may be unknown after a crash.
-type Recovery string
+type Recovery = execution.Recovery
 
 // The recovery classes. Unsafe is the default.
 const (
-	ReadOnly   Recovery = "read_only"  // run again
-	Idempotent Recovery = "idempotent" // run again with the same effect id
-	Reconcile  Recovery = "reconcile"  // ask the status probe
-	Unsafe     Recovery = "unsafe"     // never again on its own; OnUnknown decides
+	ReadOnly   = execution.RecoveryReadOnly   // run again
+	Idempotent = execution.RecoveryIdempotent // run again with the same effect id
+	Reconcile  = execution.RecoveryReconcile  // ask the status probe
+	Unsafe     = execution.RecoveryUnsafe     // never again on its own; OnUnknown decides
 )
 
 // OnUnknown says what follows when the outcome of an unsafe call is unknown.

@@ -78,7 +78,7 @@ func (s *Set) Find(name string) local.Tool {
 
 func (s *Set) find(listed []*mcp.Tool, name string) *mcp.Tool {
 	for _, tool := range listed {
-		if s.allows(tool.Name) && exposed(s.declared.ToolPrefix(), tool.Name) == name {
+		if s.allows(tool.Name) && s.declared.Served(tool.Name) == name {
 			return tool
 		}
 	}
@@ -97,7 +97,7 @@ func (s *Set) unlisted(name string) *Tool {
 		t.spec.Recovery = s.declared.Recovery
 	}
 	for own, recovery := range s.declared.Recoveries {
-		if exposed(s.declared.ToolPrefix(), own) == name {
+		if s.declared.Served(own) == name {
 			t.spec.Recovery = recovery
 		}
 	}
@@ -105,7 +105,7 @@ func (s *Set) unlisted(name string) *Tool {
 }
 
 func (s *Set) tool(listed *mcp.Tool) *Tool {
-	t := &Tool{set: s, own: listed.Name, spec: s.spec(exposed(s.declared.ToolPrefix(), listed.Name))}
+	t := &Tool{set: s, own: listed.Name, spec: s.spec(s.declared.Served(listed.Name))}
 	t.spec.Description = listed.Description
 	t.spec.Parameters = parameters(listed)
 	t.spec.Recovery = s.recovery(listed)
@@ -122,7 +122,7 @@ func (s *Set) spec(name string) local.ToolSpec {
 // approval is what the declaration says of the tool, else of all. It is known before the server was asked.
 func (s *Set) approval(name string) agent.Approval {
 	for own, approval := range s.declared.Approvals {
-		if exposed(s.declared.ToolPrefix(), own) == name {
+		if s.declared.Served(own) == name {
 			return approval
 		}
 	}
