@@ -64,10 +64,8 @@ func Inspect(ctx context.Context, rdb redis.UniversalClient) (Facts, error) {
 // merge adds the facts of one more master.
 func merge(all, facts Facts, addr string) Facts {
 	if all.Nodes == 0 {
-		warnings := facts.Warnings
-		all, all.Warnings = facts, nil
-		facts.Warnings = warnings
-		all.Nodes = 0
+		all = facts
+		all.Nodes, all.Warnings = 0, nil
 	}
 	all.Nodes++
 	for _, warning := range facts.Warnings {

@@ -72,12 +72,13 @@ func readBool(name, value string, into *bool) error {
 	return nil
 }
 
-// Redact is the URL without password and options, for logs and errors.
+// Redact is the URL without password and options, for logs and errors. Of one that Parse refuses nothing is shown: nobody
+// knows where in it a password is.
 func Redact(raw string) string {
-	scheme, rest, ok := strings.Cut(raw, "://")
-	if !ok {
+	if _, err := Parse(raw); err != nil {
 		return "[redacted]"
 	}
+	scheme, rest, _ := strings.Cut(raw, "://")
 	rest, _, _ = strings.Cut(rest, "?")
 	authority, path, hasPath := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {

@@ -61,11 +61,22 @@ func Parse(raw string) (Target, error) {
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
-	if err := errors.Join(target.readAuthority(authority), target.readPath(path), target.readQuery(query)); err != nil {
+	err := errors.Join(target.readAuthority(authority), target.readPath(path), target.readQuery(query))
+	if err == nil {
+		err = target.check()
+	}
+	if strings.Contains(path, "@") || err != nil && strings.Contains(query, "@") {
+		return Target{}, errCutPassword
+	}
+	if err != nil {
 		return Target{}, err
 	}
-	return target, target.check()
+	return target, nil
 }
+
+// errCutPassword is what is wrong when a password with a / or ? in it seems to end there: its rest stands where a database or
+// an option should, and the errors of those would show it.
+var errCutPassword = errors.New("redis URL: user, password and options must be percent-encoded: / is %2F, ? is %3F and @ is %40")
 
 func (t *Target) readAuthority(authority string) error {
 	hosts := authority
@@ -103,7 +114,7 @@ func withPort(host, port string) (string, error) {
 	}
 	number, err := strconv.Atoi(given)
 	if name == "" && len(host) == 0 || err != nil || number < 1 || number > 65535 {
-		return "", fmt.Errorf("redis URL: %q is no host:port", host)
+		return "", fmt.Errorf("redis URL: %q is no host:port", name+":…") // a password without its @ stands where a port should
 	}
 	if name == "" {
 		name = "localhost"

@@ -29,8 +29,8 @@ func TestParse_ReadsEveryForm(t *testing.T) {
 		"redis://h?dial_timeout=1s":        {Mode: Standalone, Addrs: []string{"h:6379"}, DialTimeout: time.Second},
 		"redis://h?write_timeout=20ms":     {Mode: Standalone, Addrs: []string{"h:6379"}, WriteTimeout: 20 * time.Millisecond},
 		"redis+sentinel://a/m?db=2":        {Mode: Sentinel, Addrs: []string{"a:26379"}, Master: "m", DB: 2},
-		"redis+sentinel://a/m?sentinel_username=s&sentinel_password=t": {
-			Mode: Sentinel, Addrs: []string{"a:26379"}, Master: "m", SentinelUsername: "s", SentinelPassword: "t",
+		"redis+sentinel://a/m?sentinel_username=s&sentinel_password=t@u": {
+			Mode: Sentinel, Addrs: []string{"a:26379"}, Master: "m", SentinelUsername: "s", SentinelPassword: "t@u",
 		},
 	} {
 		t.Run(raw, func(t *testing.T) {
@@ -65,6 +65,17 @@ func TestParse_RefusesWithoutShowingThePassword(t *testing.T) {
 		"redis+sentinel://:hunter2@a:1":         "name the master",
 		"redis+sentinel://:hunter2@a:1,/m":      "is no host:port",
 		"redis+cluster://:hunter2@a:1/1":        "only database 0",
+		// As generators of passwords give them, without the escapes that a URL needs.
+		"redis://:hunter2/@h:1":             "must be percent-encoded",
+		"redis://:1/hunter2@h:1":            "must be percent-encoded",
+		"redis://u:hunter2/3x@h:1":          "must be percent-encoded",
+		"redis://u:hunter2?x@h:1":           "must be percent-encoded",
+		"redis://:1?hunter2@h:1":            "must be percent-encoded",
+		"redis://:1?db=hunter2@h":           "must be percent-encoded",
+		"redis+sentinel://:1/hunter2@a:1/m": "must be percent-encoded",
+		"redis+sentinel://:1/hunter2@a:1":   "must be percent-encoded",
+		"redis+cluster://:hunter2/@a:1":     "must be percent-encoded",
+		"redis://:hunter2":                  "is no host:port",
 	} {
 		t.Run(raw, func(t *testing.T) {
 			t.Parallel()
@@ -82,9 +93,15 @@ func TestParse_RefusesWithoutShowingThePassword(t *testing.T) {
 func TestRedact_KeepsWhatHelpsAndHidesTheRest(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "redis://h:1/2", Redact("redis://h:1/2"))
-	require.Equal(t, "rediss://[redacted]@h:1/2", Redact("rediss://u:hunter2@h:1/2?sentinel_password=hunter2"))
+	require.Equal(t, "rediss+sentinel://[redacted]@h:1/m/2", Redact("rediss+sentinel://u:hunter2@h:1/m/2?sentinel_password=hunter2"))
 	require.Equal(t, "redis+sentinel://[redacted]@a:1,b:2/m", Redact("redis+sentinel://:hunter2@a:1,b:2/m"))
 	require.Equal(t, "[redacted]", Redact("hunter2"))
+	for _, raw := range []string{
+		"redis://:hunter2/@h:1", "redis://:1/hunter2@h:1", "redis://u:hunter2?x@h:1", "redis://:hunter2",
+		"redis+sentinel://:1/hunter2@a:1", "redis+sentinel://:1/hunter2@a:1/m",
+	} {
+		require.NotContains(t, Redact(raw), "hunter2")
+	}
 }
 
 func TestOptions_HoldEnoughConnectionsAndObeyDeadlines(t *testing.T) {
