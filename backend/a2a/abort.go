@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 // Abort tells the remote to cancel the run's task, which it finds in the state: by an earlier process just as well. A task
@@ -25,7 +26,7 @@ func (r *remote) Abort(ctx context.Context, request backend.AbortRequest) error 
 	}
 	c := &call{remote: r, handle: h}
 	task, err := c.cancel(ctx, h.TaskID)
-	if refused(err, rpcNotCancelable) { // it has ended, or the remote will not
+	if refused(err, a2arpc.NotCancelable) { // it has ended, or the remote will not
 		task, err = c.get(ctx)
 	}
 	switch {
@@ -55,5 +56,5 @@ func (c *call) cancel(ctx context.Context, id a2a.TaskID) (*a2a.Task, error) {
 // lost reports whether the remote does not know the task.
 func lost(err error) bool {
 	var failed *local.Error
-	return refused(err, rpcTaskNotFound) || errors.As(err, &failed) && failed.Code == CodeTaskLost
+	return refused(err, a2arpc.TaskNotFound) || errors.As(err, &failed) && failed.Code == CodeTaskLost
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2aclient"
 
 	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 const (
@@ -142,7 +143,7 @@ type face struct{ address, transport, version string }
 func (w *wireCard) faces() []face {
 	var all []face
 	if len(w.SupportedInterfaces) == 0 && !legacy(w.ProtocolVersion) {
-		w.ProtocolVersion = spoken
+		w.ProtocolVersion = a2arpc.Spoken
 	}
 	if w.URL != "" {
 		all = append(all, face{w.URL, w.PreferredTransport, w.ProtocolVersion})
@@ -162,12 +163,12 @@ func (f face) speaks() bool {
 	return transport && legacy(f.version)
 }
 
-// legacy reports whether the version of a card is one that is spoken here. Nothing stands for one before cards had any.
+// legacy reports whether the version of a card is one that is a2arpc.Spoken here. Nothing stands for one before cards had any.
 func legacy(version string) bool {
 	return version == "" || strings.HasPrefix(version, "0.3") || strings.HasPrefix(version, "0.2")
 }
 
-// open chooses the way that the card prefers among those that are spoken here.
+// open chooses the way that the card prefers among those that are a2arpc.Spoken here.
 func (c *cards) open(data []byte) (*peer, error) {
 	var card wireCard
 	if err := json.Unmarshal(data, &card); err != nil {
@@ -191,14 +192,14 @@ func (c *cards) open(data []byte) (*peer, error) {
 		}
 		version := f.version
 		if version == "" {
-			version = spoken
+			version = a2arpc.Spoken
 		}
 		return &peer{
 			transport: a2aclient.NewJSONRPCTransport(address.String(), c.client), name: card.Name, version: version,
 			streams: card.Capabilities.Streaming,
 		}, nil
 	}
-	return nil, permanent(CodeVersion, "the agent speaks "+spokenWords(faces)+"; Pawl speaks A2A "+spoken+" by JSONRPC")
+	return nil, permanent(CodeVersion, "the agent speaks "+spokenWords(faces)+"; Pawl speaks A2A "+a2arpc.Spoken+" by JSONRPC")
 }
 
 // here reports whether an address of a card is another name of the host that the card came from: no host in particular, or

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 // maxFailedLooks is how many requests in a row may fail while a delegate is waited for.
@@ -111,7 +112,7 @@ func (c *call) giveUp(ctx context.Context) {
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer done()
-	if _, err := c.cancel(ctx, c.handle.TaskID); err != nil && !refused(err, rpcTaskNotFound, rpcNotCancelable) {
+	if _, err := c.cancel(ctx, c.handle.TaskID); err != nil && !refused(err, a2arpc.TaskNotFound, a2arpc.NotCancelable) {
 		c.cfg.Logger.WarnContext(ctx, "a remote task that nobody waits for could not be canceled", "agentId", c.agentID,
 			"error", c.settings.failure(err))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 // The codes of failures. They are stable.
@@ -35,22 +36,12 @@ const (
 	CodeNotCanceled    = "remote_not_canceled"    // the remote was told and goes on
 )
 
-// The codes of JSON-RPC and of A2A that say more than that something was refused.
-const (
-	rpcInternal      = -32603
-	rpcServer        = -32000
-	rpcTaskNotFound  = -32001
-	rpcNotCancelable = -32002
-	rpcUnsupported   = -32004
-	rpcNoMethod      = -32601
-)
-
 // errTimeout is the cause of a request whose own time has passed.
 var errTimeout = errors.New("the request's time has passed")
 
 // refused reports whether the remote answered with one of these codes of JSON-RPC.
 func refused(err error, codes ...int) bool {
-	var rpc *rpcError
+	var rpc *a2arpc.Error
 	if !errors.As(err, &rpc) {
 		return false
 	}
@@ -65,7 +56,7 @@ func refused(err error, codes ...int) bool {
 // failure is what an error of a request means. Kind Unknown says that the request may have been carried out.
 func (s settings) failure(err error) *local.Error {
 	var status *statusError
-	var rpc *rpcError
+	var rpc *a2arpc.Error
 	var redirect *redirectError
 	var network *networkError
 	var known *local.Error
@@ -83,7 +74,7 @@ func (s settings) failure(err error) *local.Error {
 	case errors.As(err, &network):
 		return networkFailure(network)
 	}
-	return permanent(CodeMalformed, "the remote agent's answer is not one of A2A "+spoken)
+	return permanent(CodeMalformed, "the remote agent's answer is not one of A2A "+a2arpc.Spoken)
 }
 
 func permanent(code, message string) *local.Error {
@@ -108,13 +99,13 @@ func statusFailure(e *statusError) *local.Error {
 	return failed
 }
 
-func (s settings) rpcFailure(e *rpcError) *local.Error {
+func (s settings) rpcFailure(e *a2arpc.Error) *local.Error {
 	failed := permanent(CodeRefused, fmt.Sprintf("the remote agent answered error %d%s", e.Code, s.quote(e.Message)))
-	failed.Err = &rpcError{Code: e.Code} // its text stays out: it may show the credentials
+	failed.Err = &a2arpc.Error{Code: e.Code} // its text stays out: it may show the credentials
 	switch e.Code {
-	case rpcInternal, rpcServer:
+	case a2arpc.Internal, a2arpc.Server:
 		failed.Kind, failed.Code = local.Unknown, CodeFailed
-	case rpcTaskNotFound:
+	case a2arpc.TaskNotFound:
 		failed.Code, failed.Message = CodeTaskLost, "the remote agent does not know the task"
 	}
 	return failed

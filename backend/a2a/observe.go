@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/a2aproject/a2a-go/a2a"
+
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 // observe is the task as it is now, after watching it for a while where that is wanted and the remote has streams. A stream
@@ -69,6 +71,6 @@ func streamless(err error) bool {
 		return status.status == http.StatusNotFound || status.status == http.StatusMethodNotAllowed ||
 			status.status == http.StatusNotImplemented
 	}
-	return refused(err, rpcNoMethod, rpcUnsupported) || errors.Is(err, a2a.ErrMethodNotFound) ||
+	return refused(err, a2arpc.NoMethod, a2arpc.Unsupported) || errors.Is(err, a2a.ErrMethodNotFound) ||
 		errors.Is(err, a2a.ErrUnsupportedOperation)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 const (
@@ -57,7 +58,7 @@ func (r *remote) ExecuteRoot(ctx context.Context, request backend.RootRunRequest
 	}
 	c.begin(h)
 	result, err := c.send(ctx)
-	if rpc := new(rpcError); !own && c.handle.Answers && errors.As(err, &rpc) && permanently(err) {
+	if rpc := new(a2arpc.Error); !own && c.handle.Answers && errors.As(err, &rpc) && permanently(err) {
 		h.Phase = phaseEnded
 		c.begin(h)
 		return c.send(ctx)

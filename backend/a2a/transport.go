@@ -13,15 +13,13 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 const (
-	userAgent = "pawl"
-	// versionHeader says which protocol a request speaks; agents of 1.0 answer accordingly.
-	versionHeader = "A2A-Version"
-	spoken        = "0.3"
-	maxRedirects  = 5
-	idlePerHost   = 16
+	userAgent    = "pawl"
+	maxRedirects = 5
+	idlePerHost  = 16
 )
 
 // newPool is the connections of one program.
@@ -78,7 +76,7 @@ func (c *carrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	})
 	request = request.Clone(ctx)
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set(versionHeader, spoken)
+	request.Header.Set(a2arpc.HeaderVersion, a2arpc.Spoken) // agents of 1.0 answer accordingly
 	if c.settings.name != "" {
 		request.Header.Set(c.settings.name, c.settings.prefix+c.settings.secret)
 	}
@@ -113,7 +111,7 @@ func (c *carrier) refusal(response *http.Response) error {
 		return failed
 	}
 	var answer struct {
-		Error *rpcError `json:"error"`
+		Error *a2arpc.Error `json:"error"`
 	}
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 	if err == nil && json.Unmarshal(data, &answer) == nil && answer.Error != nil && answer.Error.Code < 0 {
@@ -134,7 +132,7 @@ func (c *carrier) read(response *http.Response) (*http.Response, error) {
 		return nil, &networkError{sent: true, cause: err}
 	}
 	var answer struct {
-		Error *rpcError `json:"error"`
+		Error *a2arpc.Error `json:"error"`
 	}
 	if json.Unmarshal(data, &answer) == nil && answer.Error != nil {
 		return nil, answer.Error
@@ -184,11 +182,3 @@ func (e *statusError) Error() string { return http.StatusText(e.status) }
 type redirectError struct{ why string }
 
 func (e *redirectError) Error() string { return e.why }
-
-// rpcError is an error of JSON-RPC, as the agent wrote it.
-type rpcError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
-func (e *rpcError) Error() string { return e.Message }

@@ -12,23 +12,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/a2a"
 
 	"github.com/pawl-run/pawl/execution"
-)
-
-// The codes of errors over JSON-RPC, those of the protocol and its transport.
-const (
-	codeParse              = -32700
-	codeInvalidRequest     = -32600
-	codeMethodNotFound     = -32601
-	codeInvalidParams      = -32602
-	codeInternal           = -32603
-	codeServer             = -32000
-	codeTaskNotFound       = -32001
-	codeNotCancelable      = -32002
-	codeNoPush             = -32003
-	codeUnsupported        = -32004
-	codeContentType        = -32005
-	codeNoExtendedCard     = -32007
-	codeVersionUnsupported = -32009 // of protocol 1.0: its clients know it
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 // errVersion is the error of a request in another version of the protocol.
@@ -43,45 +27,40 @@ func codes() []struct {
 		err  error
 		code int
 	}{
-		{sdk.ErrParseError, codeParse},
-		{sdk.ErrInvalidRequest, codeInvalidRequest},
-		{sdk.ErrMethodNotFound, codeMethodNotFound},
-		{sdk.ErrInvalidParams, codeInvalidParams},
-		{sdk.ErrServerError, codeServer},
-		{sdk.ErrTaskNotFound, codeTaskNotFound},
-		{sdk.ErrTaskNotCancelable, codeNotCancelable},
-		{sdk.ErrPushNotificationNotSupported, codeNoPush},
-		{sdk.ErrUnsupportedOperation, codeUnsupported},
-		{sdk.ErrUnsupportedContentType, codeContentType},
-		{sdk.ErrAuthenticatedExtendedCardNotConfigured, codeNoExtendedCard},
-		{errVersion, codeVersionUnsupported},
+		{sdk.ErrParseError, a2arpc.Parse},
+		{sdk.ErrInvalidRequest, a2arpc.InvalidRequest},
+		{sdk.ErrMethodNotFound, a2arpc.NoMethod},
+		{sdk.ErrInvalidParams, a2arpc.InvalidParams},
+		{sdk.ErrServerError, a2arpc.Server},
+		{sdk.ErrTaskNotFound, a2arpc.TaskNotFound},
+		{sdk.ErrTaskNotCancelable, a2arpc.NotCancelable},
+		{sdk.ErrPushNotificationNotSupported, a2arpc.NoPush},
+		{sdk.ErrUnsupportedOperation, a2arpc.Unsupported},
+		{sdk.ErrUnsupportedContentType, a2arpc.ContentType},
+		{sdk.ErrAuthenticatedExtendedCardNotConfigured, a2arpc.NoExtendedCard},
+		{errVersion, a2arpc.VersionUnsupported},
 	}
 }
 
-// rpcError is an error as JSON-RPC has it. Data.error repeats the text for clients that show nothing else.
-type rpcError struct {
-	Code    int            `json:"code"`
-	Message string         `json:"message"`
-	Data    map[string]any `json:"data,omitempty"`
-}
-
-// answerOf is an error as it is sent, and its HTTP status: 200 unless proxies and clients are to know it too.
-func answerOf(err error) (answer rpcError, status int) {
-	answer, status = rpcError{Code: codeInternal, Message: "the server failed"}, http.StatusInternalServerError
+// answerOf is an error as it is sent, and its HTTP status: 200 unless proxies and clients are to know it too. Its data repeats the
+// text for clients that show nothing else.
+func answerOf(err error) (answer a2arpc.Error, status int) {
+	answer, status = a2arpc.Error{Code: a2arpc.Internal, Message: "the server failed"}, http.StatusInternalServerError
 	for _, known := range codes() {
 		if errors.Is(err, known.err) {
-			answer, status = rpcError{Code: known.code, Message: err.Error()}, http.StatusOK
+			answer, status = a2arpc.Error{Code: known.code, Message: err.Error()}, http.StatusOK
 			break
 		}
 	}
-	answer.Data = map[string]any{"error": answer.Message}
+	data := map[string]any{"error": answer.Message}
+	answer.Data = data
 	var api *execution.APIError
-	if errors.As(err, &api) && answer.Code != codeInternal {
-		answer.Data["code"] = api.Code
+	if errors.As(err, &api) && answer.Code != a2arpc.Internal {
+		data["code"] = api.Code
 		if api.Field != "" {
-			answer.Data["field"] = fieldOf(api.Field)
+			data["field"] = fieldOf(api.Field)
 		}
-		if answer.Code == codeServer {
+		if answer.Code == a2arpc.Server {
 			status = api.Status
 		}
 	}

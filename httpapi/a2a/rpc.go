@@ -13,10 +13,8 @@ import (
 	sdk "github.com/a2aproject/a2a-go/a2a"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
-
-// headerVersion is the version of the protocol in which a client speaks; those of 0.3 may say nothing.
-const headerVersion = "A2A-Version"
 
 // rpcRequest is a request over JSON-RPC. ID is a number, a text or null, and is sent back as it is.
 type rpcRequest struct {
@@ -36,23 +34,10 @@ type rpcResponse struct {
 type rpcFailure struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
-	Error   rpcError        `json:"error"`
+	Error   a2arpc.Error    `json:"error"`
 }
 
-const rpcVersion = "2.0"
-
-// The methods of protocol 0.3.
 const (
-	methodSend          = "message/send"
-	methodStream        = "message/stream"
-	methodGet           = "tasks/get"
-	methodCancel        = "tasks/cancel"
-	methodResubscribe   = "tasks/resubscribe"
-	methodPushSet       = "tasks/pushNotificationConfig/set"
-	methodPushGet       = "tasks/pushNotificationConfig/get"
-	methodPushList      = "tasks/pushNotificationConfig/list"
-	methodPushDelete    = "tasks/pushNotificationConfig/delete"
-	methodExtendedCard  = "agent/getAuthenticatedExtendedCard"
 	maxMethod           = 64
 	maxRequestIDBytes   = 256
 	contentJSON         = "application/json"
@@ -81,7 +66,7 @@ func (f *Face) rpc(w http.ResponseWriter, r *http.Request, definition *agent.Def
 	case is:
 		f.stream(ctx, cancel, w, request.ID, events)
 	default:
-		f.write(w, http.StatusOK, rpcResponse{Version: rpcVersion, ID: request.ID, Result: result})
+		f.write(w, http.StatusOK, rpcResponse{Version: a2arpc.Version, ID: request.ID, Result: result})
 	}
 }
 
@@ -107,10 +92,10 @@ func readRequest(r *http.Request) (rpcRequest, error) {
 		return request, fmt.Errorf("%w: id must be a number or a text of at most %d bytes", sdk.ErrInvalidRequest, maxRequestIDBytes)
 	}
 	request = read
-	version := r.Header.Get(headerVersion)
+	version := r.Header.Get(a2arpc.HeaderVersion)
 	switch {
-	case request.Version != rpcVersion:
-		return request, fmt.Errorf("%w: jsonrpc must be %q", sdk.ErrInvalidRequest, rpcVersion)
+	case request.Version != a2arpc.Version:
+		return request, fmt.Errorf("%w: jsonrpc must be %q", sdk.ErrInvalidRequest, a2arpc.Version)
 	case version != "" && version != "0.3" && !strings.HasPrefix(version, "0.3."):
 		return request, fmt.Errorf("%w: %.16s; this endpoint speaks 0.3", errVersion, version)
 	default:
@@ -130,13 +115,13 @@ func validRequestID(id json.RawMessage) bool {
 // streaming is the stream that a request asks for, if it asks for one.
 func (h *handler) streaming(ctx context.Context, request rpcRequest) (iter.Seq2[sdk.Event, error], bool, error) {
 	switch request.Method {
-	case methodStream:
+	case a2arpc.Stream:
 		params, err := paramsOf[sdk.MessageSendParams](request)
 		if err != nil {
 			return nil, false, err
 		}
 		return h.OnSendMessageStream(ctx, params), true, nil
-	case methodResubscribe:
+	case a2arpc.Resubscribe:
 		params, err := paramsOf[sdk.TaskIDParams](request)
 		if err != nil {
 			return nil, false, err
@@ -150,23 +135,23 @@ func (h *handler) streaming(ctx context.Context, request rpcRequest) (iter.Seq2[
 // call carries out a request that is answered once.
 func (h *handler) call(ctx context.Context, request rpcRequest) (any, error) {
 	switch request.Method {
-	case methodSend:
+	case a2arpc.Send:
 		return callWith(ctx, request, h.OnSendMessage)
-	case methodGet:
+	case a2arpc.Get:
 		return callWith(ctx, request, h.OnGetTask)
-	case methodCancel:
+	case a2arpc.Cancel:
 		return callWith(ctx, request, h.OnCancelTask)
-	case methodPushSet:
+	case a2arpc.PushSet:
 		return callWith(ctx, request, h.OnSetTaskPushConfig)
-	case methodPushGet:
+	case a2arpc.PushGet:
 		return callWith(ctx, request, h.OnGetTaskPushConfig)
-	case methodPushList:
+	case a2arpc.PushList:
 		return callWith(ctx, request, h.OnListTaskPushConfig)
-	case methodPushDelete:
+	case a2arpc.PushDelete:
 		return callWith(ctx, request, func(ctx context.Context, params *sdk.DeleteTaskPushConfigParams) (any, error) {
 			return nil, h.OnDeleteTaskPushConfig(ctx, params)
 		})
-	case methodExtendedCard:
+	case a2arpc.ExtendedCard:
 		return h.OnGetExtendedAgentCard(ctx)
 	default:
 		return nil, fmt.Errorf("%w: %.*q; this endpoint speaks A2A 0.3 over JSON-RPC", sdk.ErrMethodNotFound, maxMethod, request.Method)
@@ -196,11 +181,11 @@ func paramsOf[P any](request rpcRequest) (*P, error) {
 // fail answers an error. What went wrong inside is logged and not sent.
 func (f *Face) fail(w http.ResponseWriter, r *http.Request, id json.RawMessage, err error) {
 	answer, status := answerOf(err)
-	if answer.Code == codeInternal {
+	if answer.Code == a2arpc.Internal {
 		f.cfg.Logger.ErrorContext(r.Context(), "a2a request failed", "path", r.URL.Path, "error", err)
 	}
 	wait(w.Header(), err)
-	f.write(w, status, rpcFailure{Version: rpcVersion, ID: id, Error: answer})
+	f.write(w, status, rpcFailure{Version: a2arpc.Version, ID: id, Error: answer})
 }
 
 func (f *Face) write(w http.ResponseWriter, status int, body any) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/a2a"
+
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 // told is an event of a stream on its way to the client, or the error that ends it.
@@ -68,7 +70,7 @@ func (f *Face) stream(
 }
 
 func (f *Face) logFault(ctx context.Context, err error) {
-	if answer, _ := answerOf(err); answer.Code == codeInternal && ctx.Err() == nil {
+	if answer, _ := answerOf(err); answer.Code == a2arpc.Internal && ctx.Err() == nil {
 		f.cfg.Logger.ErrorContext(ctx, "a2a stream failed", "error", err)
 	}
 }
@@ -90,7 +92,7 @@ func (s *sseWriter) begin() {
 }
 
 func (s *sseWriter) event(event sdk.Event) error {
-	data, err := json.Marshal(rpcResponse{Version: rpcVersion, ID: s.id, Result: event})
+	data, err := json.Marshal(rpcResponse{Version: a2arpc.Version, ID: s.id, Result: event})
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
@@ -104,7 +106,7 @@ func (s *sseWriter) event(event sdk.Event) error {
 
 func (s *sseWriter) fail(err error) error {
 	answer, _ := answerOf(err)
-	data, err := json.Marshal(rpcFailure{Version: rpcVersion, ID: s.id, Error: answer})
+	data, err := json.Marshal(rpcFailure{Version: a2arpc.Version, ID: s.id, Error: answer})
 	if err != nil {
 		return fmt.Errorf("encode error: %w", err)
 	}

@@ -16,14 +16,16 @@ import (
 
 	"github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/a2asrv"
+
+	"github.com/pawl-run/pawl/internal/a2arpc"
 )
 
 // The methods of the protocol that a backend uses.
 const (
-	Send        = "message/send"
-	Get         = "tasks/get"
-	Cancel      = "tasks/cancel"
-	Resubscribe = "tasks/resubscribe"
+	Send        = a2arpc.Send
+	Get         = a2arpc.Get
+	Cancel      = a2arpc.Cancel
+	Resubscribe = a2arpc.Resubscribe
 	Card        = "card" // not a method: the request for the agent card
 )
 
