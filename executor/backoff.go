@@ -42,7 +42,7 @@ func retryOf(node Node, attempts int, err error, jitter func(time.Duration) time
 	case errors.As(err, &classified):
 		code, message, wish = classified.Code, classified.Message, classified.RetryAfter
 	case errors.As(err, &failed):
-		code = codeExecutorFailed
+		code, message = codeExecutorFailed, failed.Err.Error()
 	}
 	failures := attempts + 1
 	if failures >= maxAttempts {

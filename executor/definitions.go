@@ -14,10 +14,6 @@ import (
 	"github.com/pawl-run/pawl/backend/local"
 )
 
-// errDefinition reports a definition this worker cannot run: it is not stored, cannot be read, or needs what this program
-// does not have. Another worker, or this one after an update, may well run it.
-var errDefinition = errors.New("unknown definition")
-
 // maxDefinitions bounds the definitions a process keeps ready.
 const maxDefinitions = 256
 
@@ -68,29 +64,29 @@ func (d *definitions) get(ctx context.Context, hash string, overrides []byte) (*
 		if unavailable(err) {
 			return nil, fmt.Errorf("definition %s: %w", hash, err)
 		}
-		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
+		return nil, cannotRun(hash, read(err))
 	}
 	definition, err := agent.Decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
+		return nil, cannotRun(hash, err)
 	}
 	adjustments, err := agent.DecodeAdjustments(overrides)
 	if err == nil {
 		definition, err = definition.Adjusted(adjustments)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
+		return nil, cannotRun(hash, err)
 	}
 	kit, remote, err := carriers(ctx, definition, d.builder, d.remotes)
 	if err != nil {
-		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
+		return nil, cannotRun(hash, err)
 	}
 	tree, err := d.tree(ctx, adjustments.Roster)
 	if unavailable(err) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w %s: %w", errDefinition, hash, err)
+		return nil, cannotRun(hash, err)
 	}
 	made := &ready{
 		key: key, definition: definition, kit: kit, remote: remote, schemas: newSchemas(), tree: tree, limited: adjustments.Limits != nil,
@@ -111,14 +107,14 @@ func carriers(ctx context.Context, definition *agent.Definition, builder local.B
 		return kit, nil, err
 	}
 	if remotes == nil {
-		return nil, nil, fmt.Errorf("agent %s: %w", definition.Name, errNoRemotes)
+		return nil, nil, fmt.Errorf("agent %q: %w", definition.Name, errNoRemotes)
 	}
 	remote, err := remotes.Resolve(definition)
-	if err == nil {
-		_, err = remote.Backend()
-	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("agent %s: %w", definition.Name, err)
+		return nil, nil, err
+	}
+	if _, err := remote.Backend(); err != nil {
+		return nil, nil, fmt.Errorf("agent %q: %w", definition.Name, err)
 	}
 	return &local.Kit{}, remote, nil
 }

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -242,7 +243,9 @@ func TestUnknownDefinitionSuspends(t *testing.T) {
 				row := w.drive()
 				require.Equal(t, execution.Suspended, row.State)
 				require.Equal(t, execution.ReasonUnknownDefinition, row.Suspension.Reason)
-				require.NotEmpty(t, row.Suspension.Detail)
+				require.True(t, strings.HasPrefix(row.Suspension.Detail, "definition "+row.Definition+": "), row.Suspension.Detail)
+				require.Equal(t, 1, strings.Count(row.Suspension.Detail, "definition "+row.Definition))
+				require.NotContains(t, row.Suspension.Detail, "unknown definition", "its reason says that")
 
 				w.durable = w.worker(&local.Kit{Model: script(text("hi"))}, nil)
 				resumed, err := w.store.Resume(t.Context(), w.id, journal.Resumption{})

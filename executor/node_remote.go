@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
@@ -43,7 +42,7 @@ func (m *machine) afterBeforeRemote(ctx context.Context) (advance, error) {
 	case ctx.Err() != nil:
 		return advance{state: m.state}, context.Cause(ctx)
 	case errors.Is(err, backend.ErrResolve):
-		return advance{state: m.state}, fmt.Errorf("%w: %w", errDefinition, err)
+		return advance{state: m.state}, cannotRun("", err)
 	default:
 		return m.retry(err), nil
 	}

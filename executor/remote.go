@@ -12,7 +12,7 @@ import (
 
 // Remotes finds what carries out the agents that are elsewhere. It may be used by many goroutines.
 type Remotes interface {
-	// Resolve is the agent of the definition, whose endpoint it has checked.
+	// Resolve is the agent of the definition, whose endpoint it has checked. Its errors name the agent.
 	Resolve(definition *agent.Definition) (*backend.ResolvedAgent, error)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -262,14 +263,14 @@ func TestARemoteAgentNeedsAProgramThatHasRemotes(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"none":           nil,
-		"not this one":   func(cfg *Config) { cfg.Remotes = remotes{err: backend.ErrUnsupportedBackend} },
+		"not this one":   func(cfg *Config) { cfg.Remotes = unregistered{} },
 		"not built here": func(cfg *Config) { cfg.Remotes = brokenRemotes{} },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			row := newWorld(t, farAway(), noKit(), change).drive()
 			require.Equal(t, execution.Suspended, row.State, name)
 			require.Equal(t, execution.ReasonUnknownDefinition, row.Suspension.Reason, name)
-			require.Contains(t, row.Suspension.Detail, "agent far", name)
+			require.Equal(t, 1, strings.Count(row.Suspension.Detail, `agent "far"`), "%s: %s", name, row.Suspension.Detail)
 		})
 	}
 }

@@ -133,6 +133,17 @@ func (r remotes) Resolve(definition *agent.Definition) (*backend.ResolvedAgent, 
 	return backend.NewResolvedAgent(definition.Name, "far-model", r.carrier), nil
 }
 
+// unregistered has no factory for any agent.
+type unregistered struct{}
+
+func (unregistered) Resolve(definition *agent.Definition) (*backend.ResolvedAgent, error) {
+	registry, err := backend.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	return registry.Resolve(definition.Name, "far-model", backend.Endpoint{Backend: "a2a"})
+}
+
 // brokenRemotes resolves to an agent whose backend cannot be built here.
 type brokenRemotes struct{}
 

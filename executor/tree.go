@@ -28,7 +28,7 @@ func (d *definitions) tree(ctx context.Context, hash string) (*tree, error) {
 	}
 	data, err := d.store.Definition(ctx, hash)
 	if err != nil {
-		return nil, fmt.Errorf("roster %s: %w", hash, err)
+		return nil, fmt.Errorf("roster %s: %w", hash, read(err))
 	}
 	roster, err := agent.DecodeRoster(data)
 	if err != nil {
@@ -57,7 +57,7 @@ func (t *tree) find(ctx context.Context, name string) (*agent.Definition, error)
 	}
 	definition, err := agent.Decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: agent %s, definition %s: %w", errDefinition, name, hash, err)
+		return nil, cannotRun(hash, fmt.Errorf("agent %q: %w", name, err))
 	}
 	t.kept[name] = definition
 	return definition, nil
