@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -57,6 +58,7 @@ func refused(err error, codes ...int) bool {
 func (s settings) failure(err error) *local.Error {
 	var status *statusError
 	var rpc *a2arpc.Error
+	var stranger *strangerError
 	var redirect *redirectError
 	var network *networkError
 	var known *local.Error
@@ -67,6 +69,8 @@ func (s settings) failure(err error) *local.Error {
 		return statusFailure(status)
 	case errors.As(err, &rpc):
 		return s.rpcFailure(rpc)
+	case errors.As(err, &stranger):
+		return s.strangerFailure(stranger)
 	case errors.As(err, &redirect):
 		return permanent(CodeRefused, "the remote agent answered with a redirect that is not followed: "+redirect.why)
 	case errors.Is(err, errTooLong):
@@ -109,6 +113,14 @@ func (s settings) rpcFailure(e *a2arpc.Error) *local.Error {
 		failed.Code, failed.Message = CodeTaskLost, "the remote agent does not know the task"
 	}
 	return failed
+}
+
+func (s settings) strangerFailure(e *strangerError) *local.Error {
+	named := strings.TrimPrefix(s.quote(e.other), ":")
+	if named == "" {
+		named = " missing"
+	}
+	return permanent(CodeMalformed, "the remote agent answered another request than "+strconv.Quote(e.id)+": the id of the answer is"+named)
 }
 
 func networkFailure(e *networkError) *local.Error {

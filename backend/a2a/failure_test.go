@@ -1,6 +1,7 @@
 package a2a_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -76,6 +77,7 @@ func TestAnErrorOfJSONRPCSaysMoreThanItsStatus(t *testing.T) {
 	}{
 		"the task is unknown": {404, `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"x"}}`, a2a.CodeTaskLost},
 		"refused":             {500, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"x"}}`, a2a.CodeRefused},
+		"of another request":  {404, `{"jsonrpc":"2.0","id":"x","error":{"code":-32001,"message":"x"}}`, a2a.CodeRefused},
 		"of another kind":     {404, `{"error":{"code":404,"message":"x"}}`, a2a.CodeRefused},
 		"about who asks":      {401, `{"error":{"code":-32001,"message":"x"}}`, a2a.CodeUnauthorized},
 		"text":                {404, `not here`, a2a.CodeRefused},
@@ -84,10 +86,10 @@ func TestAnErrorOfJSONRPCSaysMoreThanItsStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, peer := remote(t, a2atest.Completing("hi"))
-			peer.Intercept(func(w http.ResponseWriter, _ *http.Request, m string, _ http.Handler) bool {
+			peer.Intercept(func(w http.ResponseWriter, r *http.Request, m string, _ http.Handler) bool {
 				if m == a2atest.Send {
 					w.WriteHeader(c.status)
-					_, _ = w.Write([]byte(c.body))
+					_, _ = w.Write(bytes.ReplaceAll([]byte(c.body), []byte(`"id":1`), append([]byte(`"id":`), a2atest.ID(r)...)))
 				}
 				return m == a2atest.Send
 			})

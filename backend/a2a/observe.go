@@ -46,6 +46,7 @@ func (c *call) watch(ctx context.Context) {
 	for event, err := range agent.transport.ResubscribeToTask(ctx, &a2a.TaskIDParams{ID: c.handle.TaskID}) {
 		if err != nil {
 			agent.streamless.Store(agent.streamless.Load() || streamless(err))
+			c.noteStranger(ctx, err)
 			return
 		}
 		switch event := event.(type) {
@@ -64,6 +65,14 @@ func (c *call) watch(ctx context.Context) {
 	}
 }
 
+// noteStranger logs what a stream brought that is not the run's: the look that follows goes on without it.
+func (c *call) noteStranger(ctx context.Context, err error) {
+	if stranger := new(strangerError); errors.As(err, &stranger) {
+		c.cfg.Logger.WarnContext(ctx, "a stream of a remote agent was left", "agentId", c.agentID, "runId", c.handle.Run,
+			"error", c.settings.failure(err))
+	}
+}
+
 // streamless reports whether the remote says that it has no streams, whatever its card says.
 func streamless(err error) bool {
 	var status *statusError
@@ -71,6 +80,5 @@ func streamless(err error) bool {
 		return status.status == http.StatusNotFound || status.status == http.StatusMethodNotAllowed ||
 			status.status == http.StatusNotImplemented
 	}
-	return refused(err, a2arpc.NoMethod, a2arpc.Unsupported) || errors.Is(err, a2a.ErrMethodNotFound) ||
-		errors.Is(err, a2a.ErrUnsupportedOperation)
+	return refused(err, a2arpc.NoMethod, a2arpc.Unsupported)
 }

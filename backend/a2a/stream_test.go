@@ -51,23 +51,24 @@ func TestStreamsThatAreRefusedOrCut(t *testing.T) {
 		before  a2atest.Interceptor
 		asksFor int // streams, in two looks
 	}{
-		"404":          {a2atest.Answering(a2atest.Resubscribe, 404, -1), 1},
-		"405":          {a2atest.Answering(a2atest.Resubscribe, 405, -1), 1},
-		"501":          {a2atest.Answering(a2atest.Resubscribe, 501, -1), 1},
-		"500":          {a2atest.Answering(a2atest.Resubscribe, 500, -1), 2},
-		"unsupported":  {saying(a2atest.Resubscribe, "application/json", `{"jsonrpc":"2.0","id":"1","error":{"code":-32004}}`), 1},
-		"no method":    {saying(a2atest.Resubscribe, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"error\":{\"code\":-32601,\"message\":\"x\"}}\n\n"), 1},
-		"no such task": {saying(a2atest.Resubscribe, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"error\":{\"code\":-32001,\"message\":\"x\"}}\n\n"), 2},
-		"cut":          {a2atest.Losing(a2atest.Resubscribe, 2), 2},
-		"empty":        {saying(a2atest.Resubscribe, "text/event-stream", ""), 2},
-		"no JSON":      {saying(a2atest.Resubscribe, "text/event-stream", "data: {\n\n"), 2},
-		"no event":     {saying(a2atest.Resubscribe, "application/json", `{"jsonrpc":"2.0","id":"1","result":{}}`), 2},
-		"in the middle": {func(w http.ResponseWriter, _ *http.Request, m string, _ http.Handler) bool {
+		"404":             {a2atest.Answering(a2atest.Resubscribe, 404, -1), 1},
+		"405":             {a2atest.Answering(a2atest.Resubscribe, 405, -1), 1},
+		"501":             {a2atest.Answering(a2atest.Resubscribe, 501, -1), 1},
+		"500":             {a2atest.Answering(a2atest.Resubscribe, 500, -1), 2},
+		"unsupported":     {saying(a2atest.Resubscribe, "application/json", `{"jsonrpc":"2.0","id":"1","error":{"code":-32004}}`), 1},
+		"no method":       {saying(a2atest.Resubscribe, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"error\":{\"code\":-32601,\"message\":\"x\"}}\n\n"), 1},
+		"no such task":    {saying(a2atest.Resubscribe, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"error\":{\"code\":-32001,\"message\":\"x\"}}\n\n"), 2},
+		"cut":             {a2atest.Losing(a2atest.Resubscribe, 2), 2},
+		"empty":           {saying(a2atest.Resubscribe, "text/event-stream", ""), 2},
+		"no JSON":         {saying(a2atest.Resubscribe, "text/event-stream", "data: {\n\n"), 2},
+		"no event":        {saying(a2atest.Resubscribe, "application/json", `{"jsonrpc":"2.0","id":"1","result":{}}`), 2},
+		"another request": {saying(a2atest.Resubscribe, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32601}}\n\n"), 2},
+		"in the middle": {func(w http.ResponseWriter, r *http.Request, m string, _ http.Handler) bool {
 			if m != a2atest.Resubscribe {
 				return false
 			}
 			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = w.Write([]byte("data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{\"kind\":\"status-update\",\"taskId\":\"t\",\"contextId\":\"c\",\"status\":{\"state\":\"working\"}}}\n\n"))
+			_, _ = w.Write([]byte("data: {\"jsonrpc\":\"2.0\",\"id\":" + string(a2atest.ID(r)) + ",\"result\":{\"kind\":\"status-update\",\"taskId\":\"t\",\"contextId\":\"c\",\"status\":{\"state\":\"working\"}}}\n\n"))
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}, 2},

@@ -80,6 +80,7 @@ func (c *carrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	if c.settings.name != "" {
 		request.Header.Set(c.settings.name, c.settings.prefix+c.settings.secret)
 	}
+	id := requestID(request)
 	response, err := c.next.RoundTrip(request)
 	if err != nil {
 		return nil, &networkError{sent: sent.Load(), cause: err}
@@ -88,21 +89,21 @@ func (c *carrier) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, c.refusal(response)
+		return nil, c.refusal(response, id)
 	}
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); kind == "text/event-stream" {
-		response.Body = &bounded{ReadCloser: response.Body, left: c.maxAnswer}
+		response.Body = newEventLines(&bounded{ReadCloser: response.Body, left: c.maxAnswer}, id)
 		return response, nil
 	}
-	return c.read(response)
+	return c.read(response, id)
 }
 
 // maxRefusal bounds what is read of an answer that is an error.
 const maxRefusal = 64 << 10
 
 // refusal is the error of an answer of another status. Some agents send an error of JSON-RPC with one, which says more than the
-// status, unless that is about who asks or when.
-func (c *carrier) refusal(response *http.Response) error {
+// status, unless that is about who asks or when, or the error is one of another request.
+func (c *carrier) refusal(response *http.Response, id string) error {
 	defer func() { _ = response.Body.Close() }() // what matters was read
 	status := response.StatusCode
 	failed := &statusError{status: status, retryAfter: local.RetryAfter(response.Header.Get("Retry-After"), c.now())}
@@ -110,18 +111,19 @@ func (c *carrier) refusal(response *http.Response) error {
 		local.StatusKind(status) == local.Transient {
 		return failed
 	}
-	var answer struct {
-		Error *a2arpc.Error `json:"error"`
-	}
+	var answer envelope
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
-	if err == nil && json.Unmarshal(data, &answer) == nil && answer.Error != nil && answer.Error.Code < 0 {
-		return answer.Error
+	if err != nil || json.Unmarshal(data, &answer) != nil || answer.Error == nil || answer.Error.Code >= 0 {
+		return failed
+	}
+	if err := answer.check(id); errors.Is(err, answer.Error) {
+		return err
 	}
 	return failed
 }
 
-// read takes the whole answer in, so that an error of JSON-RPC can be told as it is.
-func (c *carrier) read(response *http.Response) (*http.Response, error) {
+// read takes the whole answer in, so that an error of JSON-RPC can be told as it is. id is that of the request; a card has none.
+func (c *carrier) read(response *http.Response, id string) (*http.Response, error) {
 	body := &bounded{ReadCloser: response.Body, left: c.maxAnswer}
 	data, err := io.ReadAll(body)
 	_ = body.Close() // it was read, or is given up
@@ -131,11 +133,11 @@ func (c *carrier) read(response *http.Response) (*http.Response, error) {
 	if err != nil {
 		return nil, &networkError{sent: true, cause: err}
 	}
-	var answer struct {
-		Error *a2arpc.Error `json:"error"`
-	}
-	if json.Unmarshal(data, &answer) == nil && answer.Error != nil {
-		return nil, answer.Error
+	var answer envelope
+	if id != "" && json.Unmarshal(data, &answer) == nil {
+		if err := answer.check(id); err != nil {
+			return nil, err
+		}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(data))
 	return response, nil

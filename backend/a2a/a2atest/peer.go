@@ -154,6 +154,19 @@ func (p *Peer) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// ID is the id of a request as JSON, for whoever answers one in the agent's place.
+func ID(r *http.Request) json.RawMessage {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var call struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if err != nil || json.Unmarshal(body, &call) != nil || call.ID == nil {
+		return json.RawMessage("null")
+	}
+	return call.ID
+}
+
 // Answering answers requests of the method with a status, as long as times counts down to 0; a negative one is forever.
 func Answering(method string, status, times int) Interceptor {
 	var mu sync.Mutex
