@@ -179,7 +179,7 @@ func TestAChildRunsTheDefinitionThatTheTreeBeganWith(t *testing.T) {
 			require.Equal(t, string(rows[0].Overrides), string(row.Overrides), "and by one roster")
 			checkpoint, err := f.store.Checkpoints(t.Context(), row.ID, 0, 1)
 			require.NoError(t, err)
-			decoded, err := DecodeCheckpoint(checkpoint[0])
+			decoded, err := DecodeCheckpoint(checkpoint[0].Data)
 			require.NoError(t, err)
 			require.Equal(t, i, decoded.State.Depth)
 		}

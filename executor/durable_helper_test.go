@@ -247,8 +247,8 @@ func (w *world) checkpoints() []Checkpoint {
 	stored, err := w.store.Checkpoints(w.t.Context(), w.id, 0, 10_000)
 	require.NoError(w.t, err)
 	out := make([]Checkpoint, len(stored))
-	for i, data := range stored {
-		out[i], err = DecodeCheckpoint(data)
+	for i := range stored {
+		out[i], err = DecodeCheckpoint(stored[i].Data)
 		require.NoError(w.t, err)
 		require.Equal(w.t, execution.Step(i), out[i].Step, "each step is committed once")
 	}

@@ -73,7 +73,7 @@ func (w *world) fork(definition *agent.Definition, from execution.Origin, said s
 	read := func(step execution.Step) []byte {
 		stored, err := w.store.Checkpoints(w.t.Context(), from.ExecutionID, step, 1)
 		require.NoError(w.t, err)
-		return stored[0]
+		return stored[0].Data
 	}
 	request := execution.CreateRequest{Agent: definition.Name, Input: execution.Input{Type: execution.UserMessage, Text: said}}
 	n, err := Forking(definition, request, read(0), read(from.Step), said != "")

@@ -116,6 +116,7 @@ func (h *holder) commitOf(m *machine, a advance, checkpoint Checkpoint) (journal
 		Hold: h.hold(), Step: m.step, Node: string(a.node), Checkpoint: data, Messages: messages, Plan: a.plan,
 		Batch: a.state.Batch.callIDs(), Events: a.events, Usage: a.state.Usage, Consumed: a.consumed,
 		ReadsHistory: a.node == BeforeModelRequest, Cleanup: a.cleanup, Then: a.then,
+		ClaimedAtMs: h.claimed.NowMs,
 	}, nil
 }
 

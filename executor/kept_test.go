@@ -65,7 +65,11 @@ func (w *world) trail() trail {
 		}
 		return texts
 	}
-	out.checkpoints, out.messages = own(checkpoints), own(messages)
+	bare := make([][]byte, len(checkpoints))
+	for i := range checkpoints {
+		bare[i] = checkpoints[i].Data
+	}
+	out.checkpoints, out.messages = own(bare), own(messages)
 	for _, event := range w.events() {
 		payload, err := execution.EncodePayload(event.Payload)
 		require.NoError(w.t, err)

@@ -99,6 +99,9 @@ func CheckCommit(c Commit) error {
 	if c.Keep < 0 {
 		return fmt.Errorf("%w: a claim kept for %v", ErrConflict, c.Keep)
 	}
+	if c.ClaimedAtMs < 0 {
+		return fmt.Errorf("%w: a claim given at %d", ErrConflict, c.ClaimedAtMs)
+	}
 	if err := checkEarlier(c.Earlier); err != nil {
 		return err
 	}

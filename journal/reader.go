@@ -18,7 +18,7 @@ type Reader interface {
 	// does not exist.
 	LastSequences(ctx context.Context, ids []execution.ID) ([]execution.Sequence, error)
 	// Checkpoints returns at most limit checkpoints from step from on, ascending.
-	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([][]byte, error)
+	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([]StoredCheckpoint, error)
 	// Messages returns at most limit messages of the execution's conversation from index from on.
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
 	// Ledger returns the entries of the given calls, in their order; a call without entry gives one without state.
@@ -29,6 +29,16 @@ type Reader interface {
 	// Blob returns the content of a large value stored beside the execution. ErrNotFound when the execution has none of
 	// that hash.
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
+}
+
+// StoredCheckpoint is a checkpoint and when it was written.
+type StoredCheckpoint struct {
+	Data []byte
+	// AtMs is the store's clock at the write. The boundaries that one commit wrote share it.
+	AtMs int64
+	// ClaimedAtMs is when the claim was given under which it was written: never above AtMs. 0: it was written under none
+	// (Reserve, Spawn), or the commit did not say.
+	ClaimedAtMs int64
 }
 
 // EventPage is a page of the log, where the execution stood when it was read, and whose it is.

@@ -190,6 +190,8 @@ type Commit struct {
 	// Consumed are inbox entries this step used; they are deleted. The interaction is closed with its entry.
 	Consumed     []execution.RequestID
 	ReadsHistory bool // the next node needs the conversation's history
+	// ClaimedAtMs is Claimed.NowMs of the hold's claim, for those who look at the checkpoints later; 0: not known.
+	ClaimedAtMs int64
 	// Cleanup is what must be undone outside if the execution ends (see Execution.Cleanup), from this step on. nil: as it is;
 	// empty: nothing any more.
 	Cleanup *[]byte

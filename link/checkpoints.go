@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
 )
 
 // Checkpoints implements RuntimeLink.
@@ -19,14 +20,12 @@ func (l *session) Checkpoints(
 	if err != nil || from > row.Step {
 		return page, err
 	}
-	stored, err := gatherPage(min(limit, MaxLimit), func(read, limit int) ([][]byte, error) {
-		return l.service.cfg.Journal.Checkpoints(ctx, id, from+execution.Step(read), limit)
-	})
+	stored, err := l.service.storedCheckpoints(ctx, id, from, min(limit, MaxLimit))
 	if err != nil {
 		return page, l.service.problem(ctx, "checkpoints "+string(id), err)
 	}
-	for _, data := range stored {
-		checkpoint, err := l.service.cfg.Boundary(data)
+	for _, one := range stored {
+		checkpoint, err := l.service.cfg.Boundary(one.Data)
 		if err != nil {
 			l.service.cfg.Logger.WarnContext(ctx, "a checkpoint cannot be read by this release",
 				"execution", id, "step", page.NextFrom, "error", err)
@@ -38,4 +37,21 @@ func (l *session) Checkpoints(
 	}
 	page.HasMore = page.NextFrom <= row.Step && len(page.Checkpoints) > 0
 	return page, nil
+}
+
+// storedCheckpoints reads a page of at most limit checkpoints.
+func (s *Service) storedCheckpoints(
+	ctx context.Context, id execution.ID, from execution.Step, limit int,
+) ([]journal.StoredCheckpoint, error) {
+	var found []journal.StoredCheckpoint
+	page, err := gatherPage(limit, func(read, limit int) ([][]byte, error) {
+		some, err := s.cfg.Journal.Checkpoints(ctx, id, from+execution.Step(read), limit)
+		found = append(found, some...)
+		data := make([][]byte, len(some))
+		for i := range some {
+			data[i] = some[i].Data
+		}
+		return data, err
+	})
+	return found[:len(page)], err
 }

@@ -212,7 +212,7 @@ func (s *Service) checkpoint(ctx context.Context, id execution.ID, step executio
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: checkpoint %d of %s", journal.ErrNotFound, step, id)
 	}
-	return found[0], nil
+	return found[0].Data, nil
 }
 
 // forkGone is the answer to a fork whose source is not there, or another tenant's, when what its key named was deleted; nil

@@ -29,7 +29,7 @@ type Journal interface {
 	List(ctx context.Context, listing journal.Listing) (journal.ListPage, error)
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
-	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([][]byte, error)
+	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([]journal.StoredCheckpoint, error)
 	Inspect(ctx context.Context, id execution.ID) (journal.Inspection, error)
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	PutDefinition(ctx context.Context, hash string, definition []byte) error

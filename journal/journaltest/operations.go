@@ -166,6 +166,9 @@ func (d *differential) commit(r *run) {
 		Usage: execution.Usage{Requests: int64(d.count)}, ReadsHistory: d.rarely(2, "history"), Then: d.then(),
 		Events: d.events(), Cleanup: d.toUndo(),
 	}
+	if d.rarely(2, "claim known") {
+		q.ClaimedAtMs = d.clock.Ms() + 1000*int64(d.below(40, "claimed")-30)
+	}
 	if d.rarely(2, "kept") {
 		q.Keep = 5 * time.Second
 	}

@@ -74,7 +74,7 @@ func reserveWhole(t *testing.T, b *bench) {
 	require.Equal(t, []execution.EventType{execution.TypeExecutionQueued}, a.types())
 	checkpoints, err := b.Store.Checkpoints(b.ctx(), a.id, 0, 10)
 	require.NoError(t, err)
-	require.Equal(t, [][]byte{[]byte("checkpoint 0")}, checkpoints)
+	require.Equal(t, []journal.StoredCheckpoint{{Data: []byte("checkpoint 0"), AtMs: b.clock.Ms()}}, checkpoints)
 	messages, err := b.Store.Messages(b.ctx(), a.id, 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("hello")}, messages)

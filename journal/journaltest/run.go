@@ -42,6 +42,7 @@ func groups() []group {
 		{"claim", claimClauses()},
 		{"step", stepClauses()},
 		{"chain", chainClauses()},
+		{"checkpoint", checkpointClauses()},
 		{"ledger", ledgerClauses()},
 		{"blob", blobClauses()},
 		{"contract C", contractClauses()},

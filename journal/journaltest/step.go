@@ -61,7 +61,7 @@ func commitWhole(t *testing.T, b *bench) {
 	require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, messages)
 	checkpoints, err := b.Store.Checkpoints(b.ctx(), a.id, 1, 10)
 	require.NoError(t, err)
-	require.Equal(t, [][]byte{[]byte("checkpoint 1")}, checkpoints)
+	require.Equal(t, []journal.StoredCheckpoint{{Data: []byte("checkpoint 1"), AtMs: b.clock.Ms()}}, checkpoints)
 	ledger, err := b.Store.Ledger(b.ctx(), a.id, []execution.CallID{theCall, "none"})
 	require.NoError(t, err)
 	require.Equal(t, canonical(t, []journal.LedgerEntry{

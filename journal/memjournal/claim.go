@@ -131,7 +131,7 @@ func (s *Store) claimed(r *row, q journal.ClaimRequest, nowMs int64) journal.Cla
 	row := r.snapshot()
 	c := journal.Claimed{
 		Execution: row.ForNode(), Fence: r.Claim.Fence, Reclaimed: r.reclaimed, NowMs: nowMs,
-		Checkpoint: slices.Clone(r.checkpoints[len(r.checkpoints)-1]),
+		Checkpoint: slices.Clone(r.checkpoints[len(r.checkpoints)-1].Data),
 		Ledger:     r.entries(r.batch),
 	}
 	for request, payload := range r.inbox {

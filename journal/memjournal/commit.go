@@ -107,12 +107,12 @@ func (r *row) mayAsk(request execution.RequestID, consumed []execution.RequestID
 // keep stores what the steps achieved and ends the claim.
 func (s *Store) keep(r *row, q journal.Commit, nowMs int64) {
 	for _, earlier := range q.Earlier {
-		s.pass(r, earlier, nowMs)
+		s.pass(r, earlier, q.ClaimedAtMs, nowMs)
 		r.touch(nowMs)
 	}
 	s.pass(r, journal.Boundary{
 		Checkpoint: q.Checkpoint, Messages: q.Messages, Plan: q.Plan, Events: q.Events, Consumed: q.Consumed,
-	}, nowMs)
+	}, q.ClaimedAtMs, nowMs)
 	r.Node = q.Node
 	r.batch, r.readsHistory = slices.Clone(q.Batch), q.ReadsHistory
 	r.Usage = q.Usage
@@ -123,10 +123,12 @@ func (s *Store) keep(r *row, q journal.Commit, nowMs int64) {
 	}
 }
 
-// pass stores what belongs to one boundary.
-func (s *Store) pass(r *row, boundary journal.Boundary, nowMs int64) {
+// pass stores what belongs to one boundary. The claim was not given later than now, whatever its holder says.
+func (s *Store) pass(r *row, boundary journal.Boundary, claimedMs, nowMs int64) {
 	r.Step++
-	r.checkpoints = append(r.checkpoints, append([]byte{}, boundary.Checkpoint...))
+	r.checkpoints = append(r.checkpoints, journal.StoredCheckpoint{
+		Data: append([]byte{}, boundary.Checkpoint...), AtMs: nowMs, ClaimedAtMs: min(claimedMs, nowMs),
+	})
 	s.conversations[r.talk()].add(r, cloneBytes(boundary.Messages))
 	for _, plan := range boundary.Plan {
 		if entry := r.ledger[plan.CallID]; entry == nil || entry.State != journal.Done {

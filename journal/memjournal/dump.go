@@ -50,7 +50,7 @@ func (r *row) dump(key string, out map[string]string) {
 	for i, event := range r.events {
 		out[fmt.Sprintf("%s:events:%d", key, i+1)] = fmt.Sprintf("%d %s", event.atMs, event.payload)
 	}
-	out[key+":checkpoints"] = fmt.Sprintf("%q %q %t", r.checkpoints, r.batch, r.readsHistory)
+	out[key+":checkpoints"] = fmt.Sprintf("%v %q %t", r.checkpoints, r.batch, r.readsHistory)
 	for call, entry := range r.ledger {
 		out[key+":tools:"+string(call)] = fmt.Sprintf("%s %s %q %q", entry.State, entry.StartedFence, entry.Intent, entry.Receipt)
 	}

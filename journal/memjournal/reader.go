@@ -78,7 +78,9 @@ func (s *Store) LastSequences(ctx context.Context, ids []execution.ID) ([]execut
 }
 
 // Checkpoints implements journal.Reader.
-func (s *Store) Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([][]byte, error) {
+func (s *Store) Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) (
+	[]journal.StoredCheckpoint, error,
+) {
 	r, unlock, err := s.read(ctx, "checkpoints", id)
 	if err != nil {
 		return nil, err
@@ -87,7 +89,12 @@ func (s *Store) Checkpoints(ctx context.Context, id execution.ID, from execution
 	if from > execution.Step(len(r.checkpoints)) {
 		return nil, nil
 	}
-	return page(r.checkpoints, int(from), max(0, limit)), nil
+	found := slices.Clone(r.checkpoints[from:])
+	found = found[:min(max(0, limit), len(found))]
+	for i := range found {
+		found[i].Data = slices.Clone(found[i].Data)
+	}
+	return found, nil
 }
 
 // Messages implements journal.Reader.

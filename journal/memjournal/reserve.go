@@ -79,7 +79,7 @@ func newRow(n journal.NewExecution, nowMs int64) *row {
 		deadline:    n.Deadline,
 		retention:   n.Retention,
 		messages:    cloneBytes(n.Messages),
-		checkpoints: cloneBytes([][]byte{n.Checkpoint}),
+		checkpoints: []journal.StoredCheckpoint{{Data: append([]byte{}, n.Checkpoint...), AtMs: nowMs}},
 		ledger:      map[execution.CallID]*journal.LedgerEntry{},
 		inbox:       map[execution.RequestID][]byte{},
 	}

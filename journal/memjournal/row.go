@@ -33,7 +33,7 @@ type row struct {
 
 	events       []storedEvent
 	told         execution.Sequence // the last event that followers were told of
-	checkpoints  [][]byte
+	checkpoints  []journal.StoredCheckpoint
 	ledger       map[execution.CallID]*journal.LedgerEntry
 	batch        []execution.CallID // that the newest checkpoint names
 	readsHistory bool

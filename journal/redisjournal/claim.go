@@ -79,7 +79,7 @@ const (
 func decodeClaimed(r *reply, id execution.ID) (journal.Claimed, error) {
 	claimed := journal.Claimed{
 		Fence: journal.Fence(r.text(claimedFence)), Reclaimed: r.text(claimedReclaimed) != "", NowMs: r.number(claimedNow),
-		Execution: r.claimedRow(id), Checkpoint: []byte(r.text(claimedCheckpoint)),
+		Execution: r.claimedRow(id), Checkpoint: r.checkpoint(claimedCheckpoint),
 	}
 	claimed.Ledger = []journal.LedgerEntry{}
 	if r.has(claimedCalls) {

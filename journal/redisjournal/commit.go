@@ -33,10 +33,11 @@ func commitArguments(commit journal.Commit) ([]any, error) {
 	}
 	var e encoder
 	then := e.then(commit.Then)
-	args := make([]any, 0, 16+2*len(commit.Plan)+len(commit.Messages)+len(commit.Events)+8*len(commit.Earlier))
+	args := make([]any, 0, 17+2*len(commit.Plan)+len(commit.Messages)+len(commit.Events)+8*len(commit.Earlier))
 	args = append(args,
 		string(commit.Fence), strconv.FormatUint(uint64(commit.Step), 10), allowed(then.move), string(commit.Then.Kind),
-		commit.Node, commit.Checkpoint, encodeUsage(commit.Usage), bit(commit.ReadsHistory), "", commit.Keep.Milliseconds())
+		commit.Node, commit.Checkpoint, encodeUsage(commit.Usage), bit(commit.ReadsHistory), "", commit.Keep.Milliseconds(),
+		commit.ClaimedAtMs)
 	args = e.lists(args, &commit)
 	if commit.Then.Kind != journal.ThenContinue {
 		args = append(args, then.question.arguments()...)

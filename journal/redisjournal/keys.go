@@ -130,7 +130,8 @@ func (k keyspace) feeds() string { return k.prefix + ":feed:" }
 func (k keyspace) requests(id journal.WorkerID) string { return k.prefix + ":requests:" + string(id) }
 
 // execution lists an execution's keys as scripts get them. Beside the row stand events, a list, index = sequence - 1, of
-// "<ms> <payload>"; checkpoints, a list, index = step; tools, a hash: the ledger, <call>:intent, <call>:started (a fence) and
+// "<ms> <payload>"; checkpoints, a list, index = step, of "<ms>+<held> <payload>" or
+// "<ms> <payload>": held ms before its write the claim was given under which that was done; tools, a hash: the ledger, <call>:intent, <call>:started (a fence) and
 // <call>:receipt; inbox, a hash: request id -> payload; receipts, a hash: operation:<id> -> "<sequence> <receipt>",
 // request:<id> -> operation id; results, a hash: see results. Of a row that has ended, the fields that are long stand behind
 // the last checkpoint, as name and value.

@@ -93,26 +93,42 @@ func (s *Store) LastSequences(ctx context.Context, ids []execution.ID) ([]execut
 }
 
 // Checkpoints returns checkpoints from a step on. See journal.Reader.
-func (s *Store) Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([][]byte, error) {
-	return s.page(ctx, "checkpoints", id, uint64(from), limit)
+func (s *Store) Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) (
+	[]journal.StoredCheckpoint, error,
+) {
+	entries, err := s.page(ctx, "checkpoints", id, uint64(from), limit)
+	if err != nil {
+		return nil, err
+	}
+	checkpoints := make([]journal.StoredCheckpoint, len(entries))
+	for i, entry := range entries {
+		if checkpoints[i], err = decodeCheckpoint(entry); err != nil {
+			return nil, refusal("checkpoints", string(id), err)
+		}
+	}
+	return checkpoints, nil
 }
 
 // Messages returns messages of the execution's conversation. See journal.Reader.
 func (s *Store) Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error) {
-	return s.page(ctx, "messages", id, uint64(max(0, from)), limit)
+	entries, err := s.page(ctx, "messages", id, uint64(max(0, from)), limit)
+	if err != nil {
+		return nil, err
+	}
+	return blobs(entries), nil
 }
 
-func (s *Store) page(ctx context.Context, what string, id execution.ID, from uint64, limit int) ([][]byte, error) {
+func (s *Store) page(ctx context.Context, what string, id execution.ID, from uint64, limit int) ([]string, error) {
 	list, err := s.run(ctx, s.scripts.read, id, what, from, max(0, limit))
 	if err != nil {
 		return nil, refusal(what, string(id), err)
 	}
 	r := &reply{items: []any{list}}
-	blobs := r.blobs(0)
+	entries := r.texts(0)
 	if r.err != nil {
 		return nil, refusal(what, string(id), r.err)
 	}
-	return blobs, nil
+	return entries, nil
 }
 
 // Ledger returns the entries of the given calls. See journal.Reader.

@@ -105,13 +105,23 @@ func (r *reply) texts(i int) []string {
 	return texts
 }
 
-func (r *reply) blobs(i int) [][]byte {
-	texts := r.texts(i)
+func (r *reply) blobs(i int) [][]byte { return blobs(r.texts(i)) }
+
+func blobs(texts []string) [][]byte {
 	blobs := make([][]byte, len(texts))
 	for n, text := range texts {
 		blobs[n] = []byte(text)
 	}
 	return blobs
+}
+
+// checkpoint is the payload of a stored checkpoint.
+func (r *reply) checkpoint(i int) []byte {
+	checkpoint, err := decodeCheckpoint(r.text(i))
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return checkpoint.Data
 }
 
 // pairs reads a flat hash.
@@ -226,6 +236,24 @@ func decodeEvent(entry string, sequence execution.Sequence) (execution.Event, er
 		return execution.Event{}, fmt.Errorf("%w: event %d: %w", errEncoding, sequence, err)
 	}
 	return execution.Event{Sequence: sequence, OccurredAtMs: ms, Payload: decoded}, nil
+}
+
+// decodeCheckpoint reads "<ms> <payload>" and "<ms>+<held> <payload>": held is how long before that the claim was given.
+func decodeCheckpoint(entry string) (journal.StoredCheckpoint, error) {
+	stamp, payload, _ := strings.Cut(entry, " ")
+	at, held, claimed := strings.Cut(stamp, "+")
+	checkpoint := journal.StoredCheckpoint{Data: []byte(payload)}
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if err == nil && claimed {
+		var before uint64
+		before, err = strconv.ParseUint(held, 10, 63)
+		checkpoint.ClaimedAtMs = ms - int64(before)
+	}
+	if err != nil {
+		return journal.StoredCheckpoint{}, fmt.Errorf("%w: time of a checkpoint: %w", errEncoding, err)
+	}
+	checkpoint.AtMs = ms
+	return checkpoint, nil
 }
 
 // decodeCommitted reads "<step> <state> <sequence>[ kept]\n<tasks>".

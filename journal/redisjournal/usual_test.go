@@ -113,6 +113,9 @@ func (w *twins) commit(rt *rapid.T) {
 	}
 	commit.ReadsHistory = rapid.Bool().Draw(rt, "reads")
 	commit.Usage = execution.Usage{Requests: rapid.Int64Range(0, 3).Draw(rt, "requests")}
+	if rapid.Bool().Draw(rt, "claim known") {
+		commit.ClaimedAtMs = w.claimed.NowMs + rapid.SampledFrom([]int64{0, 0, -1, 40_000}).Draw(rt, "off")
+	}
 	if rapid.Bool().Draw(rt, "keep") {
 		commit.Keep = 15 * time.Second
 	}

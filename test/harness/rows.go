@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -86,7 +87,7 @@ func (s *Stack) ended(id execution.ID) bool {
 	return err == nil && execution.State(state).Terminal()
 }
 
-// Checkpoints reads the execution's checkpoints as they are stored.
+// Checkpoints reads the execution's checkpoints as they are stored, without their times.
 func (s *Stack) Checkpoints(id execution.ID) []string {
 	s.tb.Helper()
 	step, err := s.Redis.HGet(context.Background(), RowKey(id), "step").Int64()
@@ -97,6 +98,9 @@ func (s *Stack) Checkpoints(id execution.ID) []string {
 	list, err := s.Redis.LRange(context.Background(), RowKey(id)+":checkpoints", 0, step).Result()
 	if err != nil {
 		s.tb.Fatalf("read the checkpoints of %s: %v", id, err)
+	}
+	for i, entry := range list {
+		_, list[i], _ = strings.Cut(entry, " ")
 	}
 	return list
 }

@@ -3,7 +3,7 @@
 -- KEYS: the nine of an execution (lib.lua).
 -- ARGV: 1 fence, 2 step N, 3 states of the move, 4 kind (continue, park, suspend, end), 5 node, 6 checkpoint, 7 usage,
 --   8 reads history, 9 counts of messages, plans, batch, events, consumed, earlier checkpoints, events of these, clean-ups (0:
---   unchanged), 10 ms to keep the claim (0: it ends); then those: messages, plans as call and intent, calls, events, request
+--   unchanged), 10 ms to keep the claim (0: it ends), 11 ms at which the claim was given (0: not known); then those: messages, plans as call and intent, calls, events, request
 --   ids, checkpoints of the steps before the last one, what is to be cleaned up. Messages, plans, events and request ids are
 --   those of all steps in turn. Then, for all kinds but
 --   continue, what follows: request id of an interaction (empty: none), interaction, its expiry in ms (empty: none), on expiry,
@@ -13,7 +13,7 @@
 -- Refuses: NOTFOUND, FENCED, CONFLICT (another step; the interaction), STATE, LIMIT (the log is full).
 -- Invariant: keyed by (fence, last step): a repeat answers as before and writes nothing. A recorded cancel wins over whatever
 --   follows, a recorded pause over going on.
-local fence, step, states, kind, node, checkpoint, usage, reads_history, counts, keep = unpack(ARGV, 1, 10)
+local fence, step, states, kind, node, checkpoint, usage, reads_history, counts, keep, claimed = unpack(ARGV, 1, 11)
 local t = tail()
 local x = open(t, {
   'id', 'state', 'step', 'version', 'runnableAtMs', 'fence', 'committed', 'cancelAtMs', 'pauseAtMs', 'conversation',
@@ -37,7 +37,7 @@ if refusal then return refusal end
 if row.step ~= step then return refuse('CONFLICT', 'the execution is at step ' .. row.step) end
 if not contains(states, row.state) then return refuse('STATE', row.state) end
 
-local cursor = 10
+local cursor = 11
 local function list(size)
   local items = {}
   size = number(size)
@@ -86,6 +86,9 @@ clear(x, 'attempts')
 clear_wait(x)
 if not kept then let_go(x) end
 checkpoints[steps] = checkpoint
+local stamp = t.stamp .. ' '
+if number(claimed) > 0 then stamp = t.stamp .. '+' .. text(math.max(0, x.now - number(claimed))) .. ' ' end
+for i = 1, steps do checkpoints[i] = stamp .. checkpoints[i] end
 later(x, 'RPUSH', x.checkpoints, unpack(checkpoints))
 history(x, messages)
 x.planned = {}

@@ -10,7 +10,7 @@
 local plain, messages, plans, batch, events, earlier = ARGV[4] == 'continue', string.match(ARGV[9],
   '^(%d+) (%d+) (%d+) (%d+) 0 (%d+) %d+ 0$')
 while plain and messages do -- once; whatever is not as usual leaves it
-  local call, key, fence, keep = redis.call, KEYS[1], ARGV[1], tonumber(ARGV[10])
+  local call, key, fence, keep, claimed = redis.call, KEYS[1], ARGV[1], tonumber(ARGV[10]), tonumber(ARGV[11])
   messages, plans, batch, events, earlier = messages + 0, plans + 0, batch + 0, events + 0, earlier + 0
   local v = call('HMGET', key, 'state', 'step', 'fence', 'cancelAtMs', 'pauseAtMs', 'reclaims', 'attempts', 'waitKind',
     'notBeforeMs', 'runnableAtMs', 'taskQueue', 'shift', 'version', 'wake', 'queue', 'batch', 'readsHistory', 'conversation',
@@ -23,7 +23,7 @@ while plain and messages do -- once; whatever is not as usual leaves it
   if events > 0 and sequence + events > MAX_EVENTS - 1 then break end
   call('LLEN', KEYS[5])
 
-  local at, intents = 10 + messages, {}
+  local at, intents = 11 + messages, {}
   for i = 1, plans do
     local marks = call('HMGET', KEYS[6], ARGV[at + 1] .. ':started', ARGV[at + 1] .. ':receipt')
     if marks[1] or marks[2] then break end
@@ -84,14 +84,17 @@ while plain and messages do -- once; whatever is not as usual leaves it
   end
   call('HSET', key, unpack(changes))
   at = at + events
+  local stamp = now .. ' '
+  if claimed > 0 then stamp = format('%s+%.0f ', now, math.max(0, now - claimed)) end
   if earlier == 0 then
-    call('RPUSH', KEYS[5], ARGV[6])
+    call('RPUSH', KEYS[5], stamp .. ARGV[6])
   else
     local checkpoints = { unpack(ARGV, at + 1, at + earlier) }
     checkpoints[earlier + 1] = ARGV[6]
+    for i = 1, earlier + 1 do checkpoints[i] = stamp .. checkpoints[i] end
     call('RPUSH', KEYS[5], unpack(checkpoints))
   end
-  if before then call('RPUSH', list, unpack(ARGV, 11, 10 + messages)) end
+  if before then call('RPUSH', list, unpack(ARGV, 12, 11 + messages)) end
   if plans > 0 then call('HSET', KEYS[6], unpack(intents)) end
   call('PUBLISH', FEED .. id, events > 0 and sum .. ' ' .. events or '0')
   return { '0', answer }

@@ -131,7 +131,7 @@ if number(start_at) > x.now then put(x, 'notBeforeMs', start_at) end
 local messages = {}
 for i = 1, number(message_count) do messages[i] = ARGV[20 + 2 * fields + i] end
 event(x, queued_event)
-later(x, 'RPUSH', x.checkpoints, checkpoint)
+later(x, 'RPUSH', x.checkpoints, t.stamp .. ' ' .. checkpoint)
 later(x, 'HSET', KEYS[10], 'tenant', tenant)
 later(x, 'HINCRBY', KEYS[10], 'executions', 1)
 m.talk(x, number(owner[4]) == 0, owner[5])
