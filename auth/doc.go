@@ -9,7 +9,8 @@
 //   - No secret is logged, stored or part of an error. A key's is shown once, by Create.
 //   - Secrets are compared in constant time, by their hashes; a look-up is one command, whatever the number of keys.
 //   - A revoked key is refused within Config.CacheTTL by every process, and with it the sessions and stream tokens that were
-//     made with it. Whoever holds a request open asks Visit.Check again and again.
+//     made with it. A session that has ended takes its stream tokens along. Whoever holds a request open asks Visit.Check again
+//     and again.
 //   - A login on the issuer's page ends in the browser that began it, once. Whoever begins logins and ends none fills nothing.
 //   - A good credential is never refused because of somebody else's bad ones.
 //

@@ -17,12 +17,17 @@ type grant struct {
 	Key       string               `json:"key,omitempty"`
 	UntilMs   int64                `json:"untilMs,omitempty"`
 	Execution execution.ID         `json:"execution,omitempty"` // of a stream token
+	Session   string               `json:"session,omitempty"`   // of a stream token: the hash of the session that it was made with
+	Keyless   bool                 `json:"keyless,omitempty"`   // it was made where nobody is asked for a key
 }
 
 func grantOf(visit *Visit) grant {
 	g := grant{
 		Version: 1, Tenant: visit.Authority.Caller.Tenant, Subject: visit.Authority.Caller.Subject,
-		Role: visit.Authority.Role, Key: visit.Key,
+		Role: visit.Authority.Role, Key: visit.Key, Keyless: visit.local,
+	}
+	if visit.session != nil {
+		g.Session = visit.session.hash
 	}
 	if !visit.Until.IsZero() {
 		g.UntilMs = visit.Until.UnixMilli()
@@ -38,13 +43,16 @@ func (g grant) owner() string {
 	return "caller " + execution.CallerScope{Tenant: g.Tenant, Subject: g.Subject}.String()
 }
 
-// visit is the visit of whoever shows the grant. It is checked.
-func (g grant) visit(ctx context.Context, keys *Keys, again func(context.Context) error) (*Visit, error) {
+// visit is the visit of whoever shows the grant. It is checked, but for the session that the grant may belong to.
+func (g grant) visit(ctx context.Context, keys *Keys) (*Visit, error) {
+	if g.Keyless && keys != nil { // nobody is the operator any more by being on this machine
+		return nil, errUnknown
+	}
 	visit := &Visit{
 		Authority: execution.Authority{
 			Caller: execution.CallerScope{Tenant: g.Tenant, Subject: g.Subject}, Role: g.Role,
 		},
-		Key: g.Key, again: again,
+		Key: g.Key,
 	}
 	if g.UntilMs != 0 {
 		visit.Until = time.UnixMilli(g.UntilMs)
@@ -55,9 +63,7 @@ func (g grant) visit(ctx context.Context, keys *Keys, again func(context.Context
 		}
 		visit.keys = keys
 	}
-	own := *visit
-	own.again = nil // it was asked a moment ago
-	return visit, own.check(ctx)
+	return visit, visit.check(ctx)
 }
 
 // lasts is how long a grant of the visit may last: no longer than the visit itself.

@@ -31,7 +31,7 @@ func (s *Sessions) Create(ctx context.Context, r *http.Request, visit *Visit) (*
 		return nil, problem(ctx, errExpired)
 	}
 	secret := newSecret()
-	if _, err := s.vault.put(ctx, sessionKind(), secret, grantOf(visit), ttl); err != nil {
+	if _, err := s.vault.put(ctx, sessionKind(), hashOf(secret), grantOf(visit), ttl); err != nil {
 		return nil, problem(ctx, err)
 	}
 	return cookie(r, secret, int(ttl.Seconds())), nil
@@ -42,25 +42,34 @@ func (s *Sessions) Find(ctx context.Context, value string) (*Visit, error) {
 	if value == "" || len(value) > maxCredential {
 		return nil, problem(ctx, errUnknown)
 	}
-	get := func(ctx context.Context) error {
-		_, err := s.vault.get(ctx, sessionKind(), value)
-		return err
-	}
-	granted, err := s.vault.get(ctx, sessionKind(), value)
+	hash := hashOf(value)
+	granted, err := s.vault.get(ctx, sessionKind(), hash)
 	if err != nil {
 		return nil, problem(ctx, err)
 	}
-	visit, err := granted.visit(ctx, s.keys, get)
+	visit, err := granted.visit(ctx, s.keys)
 	if err != nil {
 		return nil, problem(ctx, err)
 	}
+	visit.session = &openSession{vault: s.vault, hash: hash}
 	return visit, nil
+}
+
+// openSession asks whether a session has not ended.
+type openSession struct {
+	vault vault
+	hash  string
+}
+
+func (o *openSession) check(ctx context.Context) error {
+	_, err := o.vault.get(ctx, sessionKind(), o.hash)
+	return err
 }
 
 // End ends the session of the request, if it has one, and gives the cookie that takes the browser's away.
 func (s *Sessions) End(ctx context.Context, r *http.Request) (*http.Cookie, error) {
 	if shown, err := r.Cookie(SessionCookie); err == nil && shown.Value != "" {
-		if err := s.vault.end(ctx, sessionKind(), shown.Value); err != nil {
+		if err := s.vault.end(ctx, sessionKind(), hashOf(shown.Value)); err != nil {
 			return nil, problem(ctx, err)
 		}
 	}

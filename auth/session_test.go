@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/auth"
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/redistest"
 )
 
 func TestASessionStandsForItsKey(t *testing.T) {
@@ -150,6 +151,40 @@ func TestAStreamTokenOpensOneStreamAndDiesWithItsKey(t *testing.T) {
 	refused(t, err, execution.Unauthenticated)
 	_, err = in.StreamToken(bounded(t), visit, mine)
 	require.NoError(t, err, "it is the guard that asks the visit")
+}
+
+func TestAStreamTokenOfASessionEndsWithTheSession(t *testing.T) {
+	t.Parallel()
+	in := install(t)
+	_, text := in.key(t)
+	cookie, _, err := in.Login(request(t, http.MethodPost, ""), text)
+	require.NoError(t, err)
+	browser := request(t, http.MethodGet, "")
+	browser.AddCookie(cookie)
+	session, err := in.Enter(browser)
+	require.NoError(t, err)
+	id := execution.NewID(1)
+	token, err := in.StreamToken(bounded(t), session, id)
+	require.NoError(t, err)
+	open, err := in.other.Stream(request(t, http.MethodGet, ""), token.Token, id)
+	require.NoError(t, err)
+	require.NoError(t, open.Check(bounded(t)))
+	_, err = in.Sessions.End(bounded(t), browser)
+	require.NoError(t, err)
+	refused(t, open.Check(bounded(t)), execution.Unauthenticated)
+	_, err = in.other.Stream(request(t, http.MethodGet, ""), token.Token, id)
+	require.Equal(t, "token", refused(t, err, execution.Unauthenticated).field)
+}
+
+func TestAStreamTokenOfAnInstallationWithoutKeysOpensNothingOnceThereAreSome(t *testing.T) {
+	t.Parallel()
+	rdb, id := redistest.Shared(t).Client(t), execution.NewID(1)
+	token, err := auth.Open(rdb).StreamToken(bounded(t), auth.Local(), id)
+	require.NoError(t, err)
+	keyed, err := auth.New(rdb, auth.Config{})
+	require.NoError(t, err)
+	_, err = keyed.Stream(request(t, http.MethodGet, ""), token.Token, id)
+	refused(t, err, execution.Unauthenticated)
 }
 
 func TestWithoutKeysAStreamTokenIsKnownAllTheSame(t *testing.T) {

@@ -33,7 +33,8 @@ func InMemory() *StreamTokens {
 	return &StreamTokens{vault: &memoryVault{records: make(map[string]memoryRecord)}}
 }
 
-// Mint makes a token with the authority of the visit. It lasts no longer than the visit's credential, and dies with its key.
+// Mint makes a token with the authority of the visit. It lasts no longer than the visit's credential, and dies with its key and
+// with its session.
 // Repeating it makes another one.
 func (s *StreamTokens) Mint(ctx context.Context, visit *Visit, id execution.ID) (execution.StreamToken, error) {
 	ttl := lasts(visit, StreamTokenTTL)
@@ -42,7 +43,7 @@ func (s *StreamTokens) Mint(ctx context.Context, visit *Visit, id execution.ID) 
 	}
 	token, granted := streamPrefix+newSecret(), grantOf(visit)
 	granted.Execution = id
-	ends, err := s.vault.put(ctx, streamKind(), token, granted, ttl)
+	ends, err := s.vault.put(ctx, streamKind(), hashOf(token), granted, ttl)
 	if err != nil {
 		return execution.StreamToken{}, problem(ctx, err)
 	}
@@ -55,11 +56,15 @@ func (s *StreamTokens) Find(ctx context.Context, token string, id execution.ID) 
 	if !strings.HasPrefix(token, streamPrefix) || len(token) > maxCredential {
 		return nil, refusedIn(paramToken)
 	}
-	granted, err := s.vault.get(ctx, streamKind(), token)
+	granted, err := s.vault.get(ctx, streamKind(), hashOf(token))
 	if err != nil {
 		return nil, in(paramToken, problem(ctx, err))
 	}
-	visit, err := granted.visit(ctx, s.keys, nil)
+	visit, err := granted.visit(ctx, s.keys)
+	if err == nil && granted.Session != "" {
+		visit.session = &openSession{vault: s.vault, hash: granted.Session}
+		err = visit.session.check(ctx)
+	}
 	if err != nil {
 		return nil, in(paramToken, problem(ctx, err))
 	}

@@ -20,15 +20,15 @@ type kind struct {
 	most    int           // of one owner
 }
 
-// vault keeps grants under the hash of a secret for a while.
+// vault keeps grants for a while, each under the hash of its secret.
 type vault interface {
 	// put stores the grant and gives the instant of its end, of the vault's clock. Of one owner's it keeps the latest
 	// kind.most: an older one is as if it had ended. The bound is soft: grants of the same moment may pass it.
-	put(ctx context.Context, of kind, secret string, granted grant, ttl time.Duration) (endsAtMs int64, err error)
+	put(ctx context.Context, of kind, hash string, granted grant, ttl time.Duration) (endsAtMs int64, err error)
 	// get reads a grant; errUnknown when there is none.
-	get(ctx context.Context, of kind, secret string) (grant, error)
+	get(ctx context.Context, of kind, hash string) (grant, error)
 	// end deletes a grant, and is content when there is none.
-	end(ctx context.Context, of kind, secret string) error
+	end(ctx context.Context, of kind, hash string) error
 }
 
 // redisVault is what every replica sees. A record is a string with a time to live; a zset lists an owner's by when they were
@@ -44,14 +44,14 @@ func (v redisVault) list(of kind, granted grant) string {
 	return v.prefix + ":" + of.name + "s:" + hashOf(granted.owner())
 }
 
-func (v redisVault) put(ctx context.Context, of kind, secret string, granted grant, ttl time.Duration) (int64, error) {
+func (v redisVault) put(ctx context.Context, of kind, hash string, granted grant, ttl time.Duration) (int64, error) {
 	text, err := json.Marshal(granted)
 	if err != nil {
 		return 0, fmt.Errorf("store a %s: %w", of.name, err)
 	}
 	var clock *redis.TimeCmd
 	var older *redis.StringSliceCmd
-	list, hash, now := v.list(of, granted), hashOf(secret), time.Now()
+	list, now := v.list(of, granted), time.Now()
 	_, err = v.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		clock = pipe.Time(ctx) // first: the record lasts at least as long as is said
 		pipe.Set(ctx, v.name(of, hash), text, ttl)
@@ -85,8 +85,8 @@ func (v redisVault) drop(ctx context.Context, of kind, list string, hashes []str
 	return err
 }
 
-func (v redisVault) get(ctx context.Context, of kind, secret string) (granted grant, err error) {
-	text, err := v.rdb.Get(ctx, v.name(of, hashOf(secret))).Bytes()
+func (v redisVault) get(ctx context.Context, of kind, hash string) (granted grant, err error) {
+	text, err := v.rdb.Get(ctx, v.name(of, hash)).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return granted, errUnknown
 	}
@@ -99,13 +99,13 @@ func (v redisVault) get(ctx context.Context, of kind, secret string) (granted gr
 	return granted, nil
 }
 
-func (v redisVault) end(ctx context.Context, of kind, secret string) error {
-	granted, err := v.get(ctx, of, secret)
+func (v redisVault) end(ctx context.Context, of kind, hash string) error {
+	granted, err := v.get(ctx, of, hash)
 	if errors.Is(err, errUnknown) {
 		return nil
 	}
 	if err == nil {
-		err = v.drop(ctx, of, v.list(of, granted), []string{hashOf(secret)})
+		err = v.drop(ctx, of, v.list(of, granted), []string{hash})
 	}
 	if err != nil {
 		return fmt.Errorf("end a %s: %w", of.name, err)
@@ -124,7 +124,7 @@ type memoryRecord struct {
 	made, ends time.Time
 }
 
-func (v *memoryVault) put(_ context.Context, of kind, secret string, granted grant, ttl time.Duration) (int64, error) {
+func (v *memoryVault) put(_ context.Context, of kind, hash string, granted grant, ttl time.Duration) (int64, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := time.Now()
@@ -144,23 +144,23 @@ func (v *memoryVault) put(_ context.Context, of kind, secret string, granted gra
 	if count >= of.most {
 		delete(v.records, oldest)
 	}
-	v.records[of.name+":"+hashOf(secret)] = memoryRecord{grant: granted, made: now, ends: now.Add(ttl)}
+	v.records[of.name+":"+hash] = memoryRecord{grant: granted, made: now, ends: now.Add(ttl)}
 	return now.Add(ttl).UnixMilli(), nil
 }
 
-func (v *memoryVault) get(_ context.Context, of kind, secret string) (grant, error) {
+func (v *memoryVault) get(_ context.Context, of kind, hash string) (grant, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	kept, is := v.records[of.name+":"+hashOf(secret)]
+	kept, is := v.records[of.name+":"+hash]
 	if !is || !time.Now().Before(kept.ends) {
 		return grant{}, errUnknown
 	}
 	return kept.grant, nil
 }
 
-func (v *memoryVault) end(_ context.Context, of kind, secret string) error {
+func (v *memoryVault) end(_ context.Context, of kind, hash string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.records, of.name+":"+hashOf(secret))
+	delete(v.records, of.name+":"+hash)
 	return nil
 }

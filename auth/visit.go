@@ -18,9 +18,9 @@ type Visit struct {
 	// Until is when the credential ends by itself. Zero: no such instant is known; Check finds out.
 	Until time.Time
 
-	keys  *Keys                       // set with Key
-	again func(context.Context) error // what else to ask; nil: nothing
-	local bool
+	keys    *Keys        // set with Key
+	session *openSession // that the request belongs to; nil: none
+	local   bool
 }
 
 // Local is the visit of everybody on an installation without keys.
@@ -30,7 +30,7 @@ func Local() *Visit { return &Visit{Authority: execution.LocalAuthority(), local
 func (v *Visit) Keyless() bool { return v.local }
 
 // Ends reports whether the credential can become bad, so that Check is worth the while.
-func (v *Visit) Ends() bool { return !v.Until.IsZero() || v.keys != nil || v.again != nil }
+func (v *Visit) Ends() bool { return !v.Until.IsZero() || v.keys != nil || v.session != nil }
 
 // Oversees reports whether the caller may look at what is nobody's alone: the queues, the metrics. It takes a caller of all
 // tenants, or an installation without keys.
@@ -62,8 +62,8 @@ func (v *Visit) check(ctx context.Context) error {
 			return err
 		}
 	}
-	if v.again != nil {
-		return v.again(ctx)
+	if v.session != nil {
+		return v.session.check(ctx)
 	}
 	return nil
 }
