@@ -15,7 +15,8 @@ type Broker interface {
 	// Check says without asking anybody whether Establish would refuse: a *Refusal, or nil.
 	Check(grant Grant) error
 	// Establish makes the lease of an execution, or returns the one that it has. It returns ErrRefused when the caller may not
-	// have it, and ErrUnavailable when nobody knows whether it has one now.
+	// have it, ErrLost when it was revoked before, or while it was made, and ErrUnavailable when nobody knows whether it has
+	// one now.
 	Establish(ctx context.Context, grant Grant) (Lease, error)
 	// Renew makes the lease last longer and raises its revision. A lease that lasts for a while is returned as it is. It
 	// returns ErrLost when the lease is over or gone, and ErrUnavailable.
@@ -23,7 +24,8 @@ type Broker interface {
 	// Token is what is shown to a service that the execution calls, and until when it is good. It returns ErrLost and
 	// ErrUnavailable, and ErrExpired when the lease is to be renewed first.
 	Token(ctx context.Context, id execution.ID, ref Ref) (Token, error)
-	// Revoke ends the lease of an execution, if there is one, whatever its reference, and forgets what it stood for. It returns
+	// Revoke ends the lease of an execution, if there is one, whatever its reference, and forgets what it stood for. A lease
+	// that is being made meanwhile, in any process, comes to nothing: what was granted for it is revoked too. It returns
 	// ErrUnavailable when it is to be called again.
 	Revoke(ctx context.Context, id execution.ID) error
 }

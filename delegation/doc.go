@@ -9,6 +9,7 @@
 //
 //   - The name of a lease is its execution's id: a broker that is asked twice establishes one lease, and one that crashed
 //     half-way can be told to revoke what nobody knows of.
+//   - After a lease was revoked, none is made for its execution for as long as an exchange that began before may take.
 //   - A lease is in the row before its first use, and is revoked after the execution has ended, however often that takes.
 //   - No token, no credential and no lease reference is in an event, a log, a checkpoint, an error or a page.
 //

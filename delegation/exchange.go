@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/internal/faultpoint"
 )
 
 // The kinds of token, as RFC 8693 names them.
@@ -54,6 +55,11 @@ const (
 	defaultTimeout = 10 * time.Second
 	defaultAhead   = time.Minute
 	lockPoll       = 50 * time.Millisecond
+	// refuseSlack is how much longer than an exchange may take no lease is stored for an execution whose lease was revoked: an
+	// exchange that began before must find the refusal, also in a process that was stopped for some minutes.
+	refuseSlack = 10 * time.Minute
+	// maxRevokes bounds how often a revocation meets a lease that was renewed meanwhile.
+	maxRevokes = 3
 )
 
 // Exchange is a broker on OAuth 2.0 token exchange (RFC 8693): the caller's credential is exchanged for tokens that are made
@@ -164,13 +170,21 @@ func (r record) take(now time.Time, granted tokens) record {
 func (e *Exchange) load(ctx context.Context, id execution.ID) (found *record, sealed []byte, err error) {
 	sealed, err = e.cfg.Vault.Load(ctx, id)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return nil, nil, unlessLost(err)
 	}
 	if sealed == nil {
 		return nil, nil, nil
 	}
 	found, err = e.unseal(id, sealed)
 	return found, sealed, err
+}
+
+// unlessLost is the error of a vault: it did not answer, unless it says that the lease was revoked.
+func unlessLost(err error) error {
+	if errors.Is(err, ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
 func (e *Exchange) unseal(id execution.ID, sealed []byte) (*record, error) {
@@ -205,12 +219,14 @@ func (e *Exchange) Check(grant Grant) error {
 	return nil
 }
 
-// Establish implements Broker. When two establish the lease of one execution at once, the tokens of the second are revoked.
+// Establish implements Broker. When two establish the lease of one execution at once, the tokens of the second are revoked;
+// so are those that come after Revoke.
 func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
 	request, err := e.cfg.Allowed.Narrow(grant.Request)
 	if err != nil {
 		return Lease{}, err
 	}
+	began := time.Now()
 	found, _, err := e.load(ctx, grant.Execution)
 	if err != nil {
 		return Lease{}, err
@@ -225,31 +241,47 @@ func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
+	faultpoint.Hit("delegation_granted")
 	made := record{Ref: Ref("lease_" + newName()), Request: request}.take(e.cfg.Now(), granted)
-	sealed, err := e.sealed(grant.Execution, made)
+	// What the server granted is kept whatever becomes of the request: else nobody could revoke it.
+	ctx = context.WithoutCancel(ctx)
+	stored, err := e.keep(ctx, grant.Execution, made, began.Add(2*e.cfg.Timeout))
+	if err != nil || stored.Ref != made.Ref {
+		e.giveBack(ctx, grant.Execution, made)
+	}
 	if err != nil {
 		return Lease{}, err
 	}
-	// What the server granted is kept whatever becomes of the request: else nobody could revoke it.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout)
-	defer cancel()
-	stored, err := e.cfg.Vault.Create(ctx, grant.Execution, sealed)
-	if err != nil {
-		e.giveBack(ctx, grant.Execution, made)
-		return Lease{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	if !bytes.Equal(stored, sealed) {
-		e.giveBack(ctx, grant.Execution, made)
-		if found, err = e.unseal(grant.Execution, stored); err != nil {
-			return Lease{}, err
-		}
-		return found.lease(), nil
-	}
-	return made.lease(), nil
+	return stored.lease(), nil
 }
 
-// giveBack revokes tokens that no record holds.
+// keep stores the record of a new lease, and returns the one that another call stored before. After the instant nothing is
+// stored: by then nobody may know any more that the lease was revoked.
+func (e *Exchange) keep(ctx context.Context, id execution.ID, made record, until time.Time) (record, error) {
+	sealed, err := e.sealed(id, made)
+	if err != nil {
+		return record{}, err
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	stored, err := e.cfg.Vault.Create(ctx, id, sealed)
+	if err != nil {
+		return record{}, unlessLost(err)
+	}
+	if bytes.Equal(stored, sealed) {
+		return made, nil
+	}
+	found, err := e.unseal(id, stored)
+	if err != nil {
+		return record{}, err
+	}
+	return *found, nil
+}
+
+// giveBack revokes tokens that no record holds, whatever becomes of the request.
 func (e *Exchange) giveBack(ctx context.Context, id execution.ID, r record) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*e.cfg.Timeout) // two tokens
+	defer cancel()
 	if err := e.revoke(ctx, r); err != nil {
 		e.cfg.Logger.WarnContext(ctx, "tokens were not revoked and run out by themselves", "execution", id, "error", err)
 	}
@@ -282,23 +314,31 @@ func (e *Exchange) of(ctx context.Context, id execution.ID, ref Ref) (*record, [
 	return found, sealed, nil
 }
 
-// Revoke implements Broker.
+// Revoke implements Broker. Whatever it finds, for as long as an exchange may be under way no lease is stored any more.
 func (e *Exchange) Revoke(ctx context.Context, id execution.ID) error {
-	found, _, err := e.load(ctx, id)
-	switch {
-	case errors.Is(err, ErrLost): // nobody can read what to revoke
-		e.cfg.Logger.WarnContext(ctx, "a lease cannot be opened and is forgotten; its tokens run out by themselves", "execution", id)
-	case err != nil:
-		return err
-	case found == nil:
-		return nil
-	default:
-		if err := e.revoke(ctx, *found); err != nil {
+	var over []byte // the record whose tokens are revoked
+	for range maxRevokes {
+		left, err := e.cfg.Vault.Forget(ctx, id, over, 2*e.cfg.Timeout+refuseSlack)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		if left == nil {
+			return nil
+		}
+		if err := e.end(ctx, id, left); err != nil {
 			return err
 		}
+		over = left
 	}
-	if err := e.cfg.Vault.Delete(ctx, id); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	return fmt.Errorf("%w: the lease of %s is renewed again and again", ErrUnavailable, id)
+}
+
+// end revokes the tokens of a record that is stored.
+func (e *Exchange) end(ctx context.Context, id execution.ID, sealed []byte) error {
+	found, err := e.unseal(id, sealed)
+	if err != nil { // nobody can read what to revoke
+		e.cfg.Logger.WarnContext(ctx, "a lease cannot be opened and is forgotten; its tokens run out by themselves", "execution", id)
+		return nil
 	}
-	return nil
+	return e.revoke(ctx, *found)
 }

@@ -13,20 +13,16 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-// Broker establishes the leases of executions, and revokes those that come too late. It is the part of a delegation.Broker that
-// a submission needs.
+// Broker establishes the leases of executions. It is the part of a delegation.Broker that a submission needs.
 type Broker interface {
 	Check(grant delegation.Grant) error
 	Establish(ctx context.Context, grant delegation.Grant) (delegation.Lease, error)
-	Revoke(ctx context.Context, id execution.ID) error
 }
 
 const (
 	fieldDelegation = "delegation"
 	// delegateTimeout bounds what must be written of a delegation even when its caller has gone.
 	delegateTimeout = 5 * time.Second
-	// revokeTimeout bounds the revocation of a lease that came too late.
-	revokeTimeout = 20 * time.Second
 
 	maxDelegationText = 2048
 	maxScopes         = 64
@@ -75,13 +71,17 @@ func (sub submission) grant() delegation.Grant {
 }
 
 // delegate establishes the lease that the row was reserved for and attaches it: only then can anybody claim the row. When
-// both have happened before, nothing does.
+// both have happened before, nothing does. A lease that comes when the row has ended needs nobody here: the clean-up of the row
+// finds it, or the broker gave it back because the clean-up was there before.
 func (s *Service) delegate(ctx context.Context, sub submission, row journal.Execution) (journal.Execution, error) {
 	if row.State != execution.Queued || row.Delegation == nil || row.Delegation.LeaseRef != "" {
 		return row, nil
 	}
 	lease, err := s.cfg.Broker.Establish(ctx, sub.grant())
 	faultpoint.Hit("delegation_established")
+	if errors.Is(err, delegation.ErrLost) {
+		return s.revokedMeanwhile(ctx, sub, row, err)
+	}
 	if err != nil {
 		return row, s.notDelegated(ctx, sub, row.ID, err)
 	}
@@ -92,14 +92,7 @@ func (s *Service) delegate(ctx context.Context, sub submission, row journal.Exec
 	defer cancel()
 	change, err := s.cfg.Journal.Delegate(ctx, row.ID, attached)
 	if errors.Is(err, journal.ErrState) { // canceled meanwhile, too late, or another one was first
-		row, err = s.cfg.Journal.Get(ctx, row.ID)
-		if err == nil && (row.State.Terminal() || row.State == execution.Finalizing) {
-			s.tooLate(ctx, row.ID)
-		}
-		return row, err
-	}
-	if errors.Is(err, journal.ErrNotFound) { // ended and deleted meanwhile
-		s.tooLate(ctx, row.ID)
+		return s.cfg.Journal.Get(ctx, row.ID)
 	}
 	if err != nil {
 		return row, err
@@ -108,14 +101,18 @@ func (s *Service) delegate(ctx context.Context, sub submission, row journal.Exec
 	return change.Execution, nil
 }
 
-// tooLate revokes a lease that was made while its execution ended. Whoever cleaned up may have found none, and comes no more.
-func (s *Service) tooLate(ctx context.Context, id execution.ID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeTimeout)
+// revokedMeanwhile is what has become of a row whose lease was revoked while it was made: a clean-up does so, after the end.
+func (s *Service) revokedMeanwhile(
+	ctx context.Context, sub submission, row journal.Execution, lost error,
+) (journal.Execution, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), delegateTimeout)
 	defer cancel()
-	if err := s.cfg.Broker.Revoke(ctx, id); err != nil {
-		s.cfg.Logger.WarnContext(ctx, "the tokens of an execution that has ended were not revoked; they run out by themselves",
-			"execution", id, "error", err)
+	row, err := s.cfg.Journal.Get(ctx, row.ID)
+	if err == nil && !row.State.Terminal() && row.State != execution.Finalizing {
+		// An earlier execution of the same key, which was purged a moment ago, has left its mark: it goes by itself.
+		return row, s.notDelegated(ctx, sub, row.ID, lost)
 	}
+	return row, err
 }
 
 // notDelegated says why there is no lease. The row ends when nobody can come back for it.

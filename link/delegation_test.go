@@ -20,7 +20,6 @@ import (
 type brokers struct {
 	check, establish error
 	grants           []delegation.Grant
-	revoked          []execution.ID
 	meanwhile        func(execution.ID)
 }
 
@@ -35,11 +34,6 @@ func (b *brokers) Establish(_ context.Context, grant delegation.Grant) (delegati
 		return delegation.Lease{}, b.establish
 	}
 	return delegation.Lease{Ref: delegation.Ref("lease of " + grant.Execution), ExpiresAt: time.Unix(1<<33, 0), Revision: 1}, nil
-}
-
-func (b *brokers) Revoke(_ context.Context, id execution.ID) error {
-	b.revoked = append(b.revoked, id)
-	return nil
 }
 
 // desk is a catalog whose agent demo has a tool that acts for its caller, and agent other none.
@@ -200,16 +194,15 @@ func TestAnExecutionThatIsCanceledWhileItsLeaseIsMadeStaysCanceled(t *testing.T)
 	found, err := store.Cleanups(t.Context(), created.View.ID.Partition(), 10)
 	require.NoError(t, err)
 	require.Len(t, found, 1, "the reaper revokes what was made")
-	require.Equal(t, []execution.ID{created.View.ID}, broker.revoked, "the reaper may have looked before there was anything")
 }
 
-func TestALeaseThatComesAfterTheCleanupIsRevoked(t *testing.T) {
+func TestALeaseThatIsRevokedWhileItIsMadeShowsWhatHasBecomeOfItsExecution(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"it is over": false, "it is deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			broker := &brokers{}
-			linked, store, _, request := delegating(t, broker)
+			broker := &brokers{establish: fmt.Errorf("revoked meanwhile: %w", delegation.ErrLost)}
+			linked, store, queue, request := delegating(t, broker)
 			broker.meanwhile = func(id execution.ID) {
 				_, err := linked.Cancel(t.Context(), id)
 				require.NoError(t, err)
@@ -220,13 +213,29 @@ func TestALeaseThatComesAfterTheCleanupIsRevoked(t *testing.T) {
 				}
 			}
 			created, err := linked.Create(t.Context(), "key", request)
+			require.Empty(t, queue.take())
 			if deleted {
 				require.ErrorIs(t, err, execution.ErrNotFound)
-			} else {
-				require.NoError(t, err)
-				require.Equal(t, execution.Canceled, created.View.State)
+				return
 			}
-			require.Len(t, broker.revoked, 1, "nobody else looks at what it has")
+			require.NoError(t, err)
+			require.Equal(t, execution.Canceled, created.View.State)
+			require.True(t, created.View.Delegation.Revoked)
 		})
 	}
+}
+
+func TestARevocationOfAnEarlierExecutionOfTheKeyGoesByItself(t *testing.T) {
+	t.Parallel()
+	broker := &brokers{establish: fmt.Errorf("revoked before: %w", delegation.ErrLost)}
+	linked, store, _, request := delegating(t, broker)
+	_, err := linked.Create(t.Context(), "key", request)
+	require.ErrorIs(t, err, execution.ErrUnavailable)
+	row, err := store.Get(t.Context(), broker.grants[0].Execution)
+	require.NoError(t, err)
+	require.Equal(t, execution.Queued, row.State, "somebody may come back for it")
+	broker.establish = nil
+	created, err := linked.Create(t.Context(), "key", request)
+	require.NoError(t, err)
+	require.NotZero(t, created.View.Delegation.ExpiresAtMs)
 }

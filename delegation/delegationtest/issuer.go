@@ -42,6 +42,18 @@ type Issuer struct {
 	Exchanges, Refreshes, Revocations atomic.Int64
 	// Down has every request answered with 503 while it is set.
 	Down atomic.Bool
+
+	held atomic.Pointer[held]
+}
+
+// held is an exchange that waits.
+type held struct{ entered, released chan struct{} }
+
+// Hold has the next exchange wait: entered is closed when the server was asked for it, and it is carried out after release.
+func (i *Issuer) Hold() (entered <-chan struct{}, release func()) {
+	next := &held{entered: make(chan struct{}), released: make(chan struct{})}
+	i.held.Store(next)
+	return next.entered, func() { close(next.released) }
 }
 
 // Start runs a server on loopback until the test ends.
@@ -96,6 +108,10 @@ func (i *Issuer) count(r *http.Request) {
 	case r.ParseForm() != nil:
 	case r.PostForm.Get("grant_type") == string(oidc.GrantTypeTokenExchange):
 		i.Exchanges.Add(1)
+		if waits := i.held.Swap(nil); waits != nil {
+			close(waits.entered)
+			<-waits.released
+		}
 	case r.PostForm.Get("grant_type") == string(oidc.GrantTypeRefreshToken):
 		i.Refreshes.Add(1)
 	}

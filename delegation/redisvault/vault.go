@@ -18,7 +18,8 @@ import (
 // lease is revoked.
 const recordAge = 90 * 24 * time.Hour
 
-// Vault keeps records as strings `<prefix>:{pNN}:lease:<execution id>`, in the partition of the execution.
+// Vault keeps records as strings `<prefix>:{pNN}:lease:<execution id>`, in the partition of the execution. An empty one is
+// the mark of a record that was forgotten: it holds its place, so that it takes one key to decide, and runs out by itself.
 type Vault struct {
 	rdb    redis.UniversalClient
 	prefix string
@@ -38,26 +39,41 @@ func (v *Vault) key(id execution.ID) string {
 // Load implements delegation.Vault.
 func (v *Vault) Load(ctx context.Context, id execution.ID) ([]byte, error) {
 	record, err := v.rdb.Get(ctx, v.key(id)).Bytes()
-	if errors.Is(err, redis.Nil) {
+	switch {
+	case errors.Is(err, redis.Nil):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("load the lease of %s: %w", id, err)
+	case len(record) == 0:
+		return nil, forgotten(id)
 	}
 	return record, nil
 }
 
+func forgotten(id execution.ID) error {
+	return fmt.Errorf("%w: the lease of %s was revoked", delegation.ErrLost, id)
+}
+
+// create stores ARGV[1] for ARGV[2] ms unless something is there, and returns what is there then.
+var create = redis.NewScript(`
+local found = redis.call('GET', KEYS[1])
+if found then return found end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return ARGV[1]`)
+
 // Create implements delegation.Vault.
 func (v *Vault) Create(ctx context.Context, id execution.ID, record []byte) ([]byte, error) {
-	err := v.rdb.SetArgs(ctx, v.key(id), record, redis.SetArgs{Mode: "NX", TTL: recordAge, Get: true}).Err()
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if len(record) == 0 {
+		return nil, fmt.Errorf("store the lease of %s: the record is empty", id)
+	}
+	stored, err := create.Run(ctx, v.rdb, []string{v.key(id)}, record, recordAge.Milliseconds()).Text()
+	if err != nil {
 		return nil, fmt.Errorf("store the lease of %s: %w", id, err)
 	}
-	stored, err := v.Load(ctx, id)
-	if err == nil && stored == nil {
-		err = fmt.Errorf("store the lease of %s: it is gone at once", id)
+	if stored == "" {
+		return nil, forgotten(id)
 	}
-	return stored, err
+	return []byte(stored), nil
 }
 
 // replace stores ARGV[2] in place of ARGV[1] for ARGV[3] ms.
@@ -75,12 +91,25 @@ func (v *Vault) Replace(ctx context.Context, id execution.ID, was, next []byte) 
 	return n == 1, nil
 }
 
-// Delete implements delegation.Vault.
-func (v *Vault) Delete(ctx context.Context, id execution.ID) error {
-	if err := v.rdb.Del(ctx, v.key(id)).Err(); err != nil {
-		return fmt.Errorf("delete the lease of %s: %w", id, err)
+// forget puts the mark for ARGV[2] ms where ARGV[1] or nothing is, and returns what else is there. The deletion comes first
+// because it is taken also when memory is full, and what follows it then is as well.
+var forget = redis.NewScript(`
+local found = redis.call('GET', KEYS[1])
+if found and found ~= '' and found ~= ARGV[1] then return found end
+redis.call('DEL', KEYS[1])
+redis.call('SET', KEYS[1], '', 'PX', ARGV[2])
+return ''`)
+
+// Forget implements delegation.Vault.
+func (v *Vault) Forget(ctx context.Context, id execution.ID, was []byte, refuse time.Duration) ([]byte, error) {
+	left, err := forget.Run(ctx, v.rdb, []string{v.key(id)}, was, refuse.Milliseconds()).Text()
+	if err != nil {
+		return nil, fmt.Errorf("forget the lease of %s: %w", id, err)
 	}
-	return nil
+	if left == "" {
+		return nil, nil
+	}
+	return []byte(left), nil
 }
 
 // unlock deletes a lock of one's own.

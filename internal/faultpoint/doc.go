@@ -7,5 +7,7 @@
 // The points are claimed:<boundary> (right after a claim at that boundary), before_commit:<boundary> (after the node's
 // work, before the commit that writes that boundary), after_commit:<boundary> (between commit and enqueue; a chain of
 // boundaries is written as far as that one), tool_started (after the started mark of a batch), tool_sent (after a tool
-// answered, before its receipt) and remote_answered (after a remote agent answered, before that is written). The boundary run_start is reached in the API, the others in a worker.
+// answered, before its receipt), remote_answered (after a remote agent answered, before that is written), delegation_granted
+// (after the server gave tokens, before they are stored) and delegation_established (after that, before the row knows). The
+// boundary run_start and the two of delegations are reached in the API, the others in a worker.
 package faultpoint

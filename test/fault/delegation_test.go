@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,7 +63,7 @@ func newDesk(t *testing.T) *deskStack {
 			"PAWL_DELEGATION_TOKEN_URL": s.issuer.TokenURL(), "PAWL_DELEGATION_REVOKE_URL": s.issuer.RevokeURL(),
 			"PAWL_DELEGATION_CLIENT_ID": delegationtest.ClientID, "PAWL_DELEGATION_CLIENT_SECRET": delegationtest.ClientSecret,
 			"PAWL_DELEGATION_REQUEST_TYPE": "refresh_token", "PAWL_DELEGATION_SCOPES": "openid,profile,offline_access",
-			"PAWL_DELEGATION_KEYS": delegationtest.Key(0), "PAWL_LOG_LEVEL": "debug",
+			"PAWL_DELEGATION_KEYS": delegationtest.Key(0), "PAWL_DELEGATION_TIMEOUT": "60s", "PAWL_LOG_LEVEL": "debug",
 		},
 	})
 	return s
@@ -115,13 +116,85 @@ func (s *deskStack) ends(t *testing.T, api *harness.API, id execution.ID) execut
 		require.NoError(t, err)
 		return view.State.Terminal() && view.Delegation.Revoked
 	})
-	require.Empty(t, s.Keys("pawl:*lease*"), "nothing is left of it")
+	s.forgotten(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, token := range s.carried {
 		require.False(t, s.issuer.Good(t, token), "a token that was used is over")
 	}
 	return view
+}
+
+// forgotten checks that nothing is left of any lease but the mark that its execution gets no other one, which goes soon: after
+// twice the time that an exchange may take, and ten minutes.
+func (s *deskStack) forgotten(t *testing.T) {
+	t.Helper()
+	for _, key := range s.Keys("pawl:*lease*") {
+		left, err := s.Redis.Get(t.Context(), key).Result()
+		require.NoError(t, err)
+		require.Empty(t, left, key)
+		expires, err := s.Redis.PTTL(t.Context(), key).Result()
+		require.NoError(t, err)
+		require.Positive(t, expires, key)
+		require.LessOrEqual(t, expires, 12*time.Minute, key)
+	}
+}
+
+// TestALeaseThatComesAfterTheCleanupIsKeptByNobody has an execution end, and be cleaned up, while the server is asked for its
+// lease; and then the process die that asked.
+func TestALeaseThatComesAfterTheCleanupIsKeptByNobody(t *testing.T) {
+	t.Parallel()
+	for point, revoked := range map[string]int64{
+		"delegation_granted":     0, // nobody has its tokens; they run out by themselves
+		"delegation_established": 2, // its refresh token and its access token
+	} {
+		t.Run("killed at "+point, func(t *testing.T) {
+			t.Parallel()
+			s := newDesk(t)
+			entered, release := s.issuer.Hold()
+			doomed := s.API(harness.AtFault(point))
+			go func() {
+				for range 100 { // until the API knows its issuer
+					if _, err := s.submit(t, doomed, "key"); err != nil {
+						return
+					}
+				}
+			}()
+			select {
+			case <-entered:
+			case <-time.After(endTimeout):
+				t.Fatal("the server was not asked")
+			}
+			s.Reaper()
+			api := s.API()
+			view := s.only(t, api)
+			answer, err := s.ask(t, api, http.MethodPost, "/v1/executions/"+string(view.ID)+"/cancel", "", nil)
+			require.NoError(t, err)
+			require.Less(t, answer.Status, http.StatusBadRequest, "%s", answer.Body)
+			s.ends(t, api, view.ID)
+			require.Len(t, s.Keys("pawl:*lease*"), 1, "the mark")
+			release()
+			doomed.WaitFault(point)
+			s.forgotten(t)
+			require.EqualValues(t, revoked, s.issuer.Revocations.Load())
+			view = s.submitted(t, api, "key")
+			require.Equal(t, execution.Canceled, view.State)
+			require.EqualValues(t, 1, s.issuer.Exchanges.Load())
+		})
+	}
+}
+
+// only is the only execution, once the API knows its issuer.
+func (s *deskStack) only(t *testing.T, api *harness.API) execution.View {
+	t.Helper()
+	var page struct{ Executions []execution.View }
+	harness.Eventually(t, endTimeout, "the execution is listed", func() bool {
+		answer, err := s.ask(t, api, http.MethodGet, "/v1/executions", "", nil)
+		require.NoError(t, err)
+		return answer.Status == http.StatusOK && json.Unmarshal(answer.Body, &page) == nil && len(page.Executions) > 0
+	})
+	require.Len(t, page.Executions, 1)
+	return page.Executions[0]
 }
 
 func TestADelegationSurvivesAProcessKilledAtAnyPlace(t *testing.T) {
