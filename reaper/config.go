@@ -14,9 +14,9 @@ type Config struct {
 	Grace time.Duration
 	// Page is how many entries of one partition are taken at a time. Default 100.
 	Page int
-	// Budget bounds one pass: after it no further page is taken. Default 5s.
+	// Budget bounds one pass: after it no further page is taken. A pass, and a repair, ends when it has taken twice that. Default 5s.
 	Budget time.Duration
-	// RepairInterval is the time between two repairs of the queue. Default 30s.
+	// RepairInterval is the time between two repairs of the queue; each wait is a little shorter, never longer. Default 30s.
 	RepairInterval time.Duration
 	// Cleaner undoes what executions that end have outside. nil: this reaper leaves clean-ups to others.
 	Cleaner Cleaner

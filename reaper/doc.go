@@ -6,7 +6,8 @@
 // repeats passes until its context ends; an error never ends it.
 //
 // Clean undoes, through a Cleaner, what executions that have ended left outside: delegations and remote tasks. It runs beside
-// the passes, so that a slow outside delays no recovery.
+// the passes, and so do repairs of the queue: neither a slow outside nor a part of the queue that does not answer delays
+// recovery.
 //
 // # Invariants
 //

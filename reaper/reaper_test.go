@@ -334,6 +334,28 @@ func TestRun_GoesOnAfterErrorsRepairsAndStops(t *testing.T) {
 	})
 }
 
+// hangingTasks is a queue of which a part does not answer: a repair of it hangs.
+type hangingTasks struct{ *fakeTasks }
+
+func (q hangingTasks) Repair(ctx context.Context) (int, error) {
+	_, _ = q.fakeTasks.Repair(ctx)
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func TestRun_ARepairThatHangsHoldsUpNoPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tasks := hangingTasks{&fakeTasks{}}
+		r := newReaper(t, &fakeStore{}, tasks, Config{})
+		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
+		defer cancel()
+		require.NoError(t, r.Run(ctx))
+		require.GreaterOrEqual(t, r.Total().Passes, int64(65), "a pass at least every interval")
+		require.GreaterOrEqual(t, tasks.repairs, 2, "a repair has its time, and comes again")
+	})
+}
+
 func TestNew_RefusesWhatMakesNoSense(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]Config{

@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// Run repeats passes until ctx ends, and returns nil then; beside them, with a Cleaner, it cleans up: what others take long
-// to undo delays no recovery. Errors are logged and counted; they never end it. What an unfinished pass leaves behind stays
-// due for the next reaper.
+// Run repeats passes until ctx ends, and returns nil then. Beside them it repairs the queue and, with a Cleaner, cleans up: what
+// takes long, or hangs, delays no recovery. Errors are logged and counted; they never end it. What an unfinished pass leaves
+// behind stays due for the next reaper.
 func (r *Reaper) Run(ctx context.Context) error {
-	var cleaning sync.WaitGroup
+	var beside sync.WaitGroup
+	beside.Go(func() { r.repairAll(ctx) })
 	if r.cfg.Cleaner != nil {
-		cleaning.Go(func() { r.clean(ctx) })
+		beside.Go(func() { r.clean(ctx) })
 	}
 	r.sweepAll(ctx)
-	cleaning.Wait()
+	beside.Wait()
 	return nil
 }
 
@@ -35,35 +36,27 @@ func (r *Reaper) clean(ctx context.Context) {
 			r.cfg.Logger.InfoContext(ctx, "reaper: cleaning up is without errors again")
 		}
 		failing = err != nil
-		r.wait(ctx)
+		wait(ctx, r.cfg.Interval)
 	}
 }
 
 // sweepAll repeats passes until ctx ends.
 func (r *Reaper) sweepAll(ctx context.Context) {
-	var (
-		log        = &reporter{reaper: r, since: time.Now()}
-		nextRepair = time.Now()
-	)
+	log := &reporter{reaper: r, since: time.Now()}
 	for ctx.Err() == nil {
 		report, err := r.Pass(ctx)
-		if now := time.Now(); !now.Before(nextRepair) && ctx.Err() == nil {
-			nextRepair = now.Add(r.cfg.RepairInterval)
-			r.repair(ctx)
-		}
 		if ctx.Err() == nil {
 			log.passed(ctx, report, err)
 		}
-		r.wait(ctx)
+		wait(ctx, r.cfg.Interval)
 	}
 	log.flush(context.WithoutCancel(ctx))
 }
 
-// wait waits for at most the interval, and for at least three quarters of it: several reapers drift apart, and the bound
-// on recovery holds.
-func (r *Reaper) wait(ctx context.Context) {
-	quarter := int64(r.cfg.Interval/4) + 1
-	timer := time.NewTimer(r.cfg.Interval - time.Duration(rand.Int64N(quarter)))
+// wait waits for at most d, and for at least three quarters of it: several reapers drift apart, and the bound on recovery
+// holds.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d - rand.N(d/4+1))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -71,8 +64,19 @@ func (r *Reaper) wait(ctx context.Context) {
 	}
 }
 
+// repairAll repeats repairs of the queue until ctx ends.
+func (r *Reaper) repairAll(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.repair(ctx)
+		wait(ctx, r.cfg.RepairInterval)
+	}
+}
+
+// repair mends the queue, for as long as a pass may take.
 func (r *Reaper) repair(ctx context.Context) {
-	mended, err := r.tasks.Repair(ctx)
+	bounded, cancel := context.WithTimeout(ctx, 2*r.cfg.Budget)
+	defer cancel()
+	mended, err := r.tasks.Repair(bounded)
 	if err != nil && ctx.Err() == nil {
 		r.count(Report{Errors: 1})
 		r.cfg.Logger.WarnContext(ctx, "reaper: repair of the queue failed", "error", err)
