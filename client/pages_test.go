@@ -47,11 +47,14 @@ func TestSequencesGoThroughThePages(t *testing.T) {
 	require.Equal(t, []string{"from=3&limit=100", "from=4&limit=100"}, asked)
 
 	asked = nil
-	c, _ = script(t, pagesOf(&asked, `{"checkpoints":[{"step":0,"node":"run_start"}],"nextFrom":1,"hasMore":true}`,
-		`{"checkpoints":[],"nextFrom":1,"hasMore":true}`, `{"checkpoints":[{"step":1,"node":"tea"}],"nextFrom":2}`)...)
-	got, err = collect(c.AllCheckpoints(bounded(t), id, 0), func(c execution.Checkpoint) any { return c.Node })
+	c, _ = script(t, pagesOf(&asked, `{"checkpoints":[{"step":0,"node":"run_start","committedAtMs":5}],"nextFrom":1,"hasMore":true}`,
+		`{"checkpoints":[],"nextFrom":1,"hasMore":true}`,
+		`{"checkpoints":[{"step":1,"node":"tea","committedAtMs":9,"claimedAtMs":7}],"nextFrom":2}`)...)
+	got, err = collect(c.AllCheckpoints(bounded(t), id, 0), func(c execution.Checkpoint) any {
+		return fmt.Sprint(c.Node, c.ClaimedAtMs, "..", c.CommittedAtMs)
+	})
 	require.NoError(t, err)
-	require.Equal(t, []string{"run_start", "tea"}, got)
+	require.Equal(t, []string{"run_start0..5", "tea7..9"}, got)
 	require.Equal(t, []string{"from=0&limit=100", "from=1&limit=100", "from=1&limit=100"}, asked)
 
 	asked = nil

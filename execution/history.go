@@ -18,7 +18,7 @@ type MessagePage struct {
 }
 
 // Checkpoint is what a client sees of the committed record at a boundary. Evidence says what was going on there. Of one that
-// this release cannot read there is only the step; its evidence is null.
+// this release cannot read there are only the step and the times; its evidence is null.
 type Checkpoint struct {
 	Step     Step            `json:"step"`
 	Node     string          `json:"node"`
@@ -27,6 +27,11 @@ type Checkpoint struct {
 	Evidence json.RawMessage `json:"evidence"`
 	// Forkable is true when the execution can be forked from here.
 	Forkable bool `json:"forkable"`
+	// CommittedAtMs is when it was written, by the store's clock. Boundaries that were written at once share it.
+	CommittedAtMs int64 `json:"committedAtMs"`
+	// ClaimedAtMs is when the worker that wrote it had been given the execution, 0 when none had: the node before took from
+	// then, or from the checkpoint before if that is later, up to CommittedAtMs.
+	ClaimedAtMs int64 `json:"claimedAtMs,omitempty"`
 }
 
 // CheckpointPage is a page of an execution's checkpoints, ascending. NextFrom is the step at which the following page begins.

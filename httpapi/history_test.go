@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,8 +31,10 @@ func TestHistoryAndWhyAreServedAsTheyAreWritten(t *testing.T) {
 
 	got = a.do(http.MethodGet, one+"/checkpoints?limit=1", "")
 	require.Equal(t, http.StatusOK, got.StatusCode, got.body)
+	row, err := store.Get(t.Context(), id)
+	require.NoError(t, err)
 	require.JSONEq(t, `{"checkpoints":[{"step":0,"node":"model_response","turn":0,"evidence":{},"forkable":false,
-		"usage":{"requests":0,"inputTokens":0,"outputTokens":0,"totalTokens":0,"toolCalls":0}}],"nextFrom":1,"hasMore":true}`, got.body)
+		"committedAtMs":`+strconv.FormatInt(row.CreatedAtMs, 10)+`,"usage":{"requests":0,"inputTokens":0,"outputTokens":0,"totalTokens":0,"toolCalls":0}}],"nextFrom":1,"hasMore":true}`, got.body)
 
 	got = a.do(http.MethodGet, one+"/why", "")
 	require.Equal(t, http.StatusOK, got.StatusCode, got.body)

@@ -32,6 +32,7 @@ func (l *session) Checkpoints(
 			checkpoint = execution.Checkpoint{Evidence: json.RawMessage("null")} // it is there, and hides no other one
 		}
 		checkpoint.Step = page.NextFrom // its place, whatever is written in it
+		checkpoint.CommittedAtMs, checkpoint.ClaimedAtMs = one.AtMs, one.ClaimedAtMs
 		page.Checkpoints = append(page.Checkpoints, checkpoint)
 		page.NextFrom++
 	}

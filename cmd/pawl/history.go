@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,17 +55,18 @@ func newCheckpoints(s streams, dial dialer) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "checkpoints ID", Short: "List the steps of an execution", Args: cobra.ExactArgs(1),
-		Long: "List the checkpoints of an execution, one per step: what was spent and how many messages its history had by\n" +
-			"then. FORK says whether the execution can be forked from it.\n\n" +
-			"With --json each is a line of JSON: {step, node, turn, usage, evidence, forkable}.",
+		Long: "List the checkpoints of an execution, one per step: when it was written, how long the work that led to it took\n" +
+			"(without the time in the queue), what was spent and how many messages its history had by then. FORK says whether\n" +
+			"the execution can be forked from it.\n\n" +
+			"With --json each is a line of JSON: {step, node, turn, usage, evidence, forkable, committedAtMs, claimedAtMs?}.",
 		Example: asTyped(self(), "  pawl checkpoints exec_07…\n  pawl fork exec_07… --step 4"),
 		RunE: onExecution(dial, func(ctx context.Context, to target, _ []string) error {
 			if err := checkPage(from, limit); err != nil {
 				return err
 			}
-			next, t := execution.Step(from), new(table)
+			next, told := execution.Step(from), checkpointsTold{s: s, asJSON: asJSON}
 			if !asJSON {
-				t.row("STEP", "NODE", "TURN", "STATUS", "REQUESTS", "TOKENS", "MESSAGES", "FORK")
+				told.row("STEP", "NODE", "TURN", "STATUS", "WRITTEN", "TOOK", "REQUESTS", "TOKENS", "MESSAGES", "FORK")
 			}
 			return turn(limit, func(size int) (int, bool, error) {
 				page, err := to.api.Checkpoints(ctx, to.id, next, size)
@@ -72,7 +74,7 @@ func newCheckpoints(s streams, dial dialer) *cobra.Command {
 					return 0, false, to.explain(ctx, err)
 				}
 				next = page.NextFrom
-				return len(page.Checkpoints), page.HasMore, tellCheckpoints(s, t, page.Checkpoints, asJSON)
+				return len(page.Checkpoints), page.HasMore, told.tell(page.Checkpoints)
 			})
 		}),
 	}
@@ -160,10 +162,18 @@ func partText(part execution.Part) []string {
 	}
 }
 
-func tellCheckpoints(s streams, t *table, checkpoints []execution.Checkpoint, asJSON bool) error {
+// checkpointsTold prints checkpoints, page by page.
+type checkpointsTold struct {
+	table
+	s      streams
+	asJSON bool
+	lastMs int64 // when the last one was written, 0: there was none
+}
+
+func (t *checkpointsTold) tell(checkpoints []execution.Checkpoint) error {
 	for _, c := range checkpoints {
-		if asJSON {
-			if err := sayJSON(s.out, c); err != nil {
+		if t.asJSON {
+			if err := sayJSON(t.s.out, c); err != nil {
 				return err
 			}
 			continue
@@ -179,11 +189,21 @@ func tellCheckpoints(s streams, t *table, checkpoints []execution.Checkpoint, as
 			} `json:"cursor"`
 		}
 		_ = json.Unmarshal(c.Evidence, &evidence) // of a later release it may say other things
-		t.row(fmt.Sprint(c.Step), oneLine(c.Node), fmt.Sprint(c.Turn), oneLine(evidence.Status),
+		t.row(fmt.Sprint(c.Step), oneLine(c.Node), fmt.Sprint(c.Turn), oneLine(evidence.Status), instant(c.CommittedAtMs), t.took(c),
 			fmt.Sprint(c.Usage.Requests), fmt.Sprint(c.Usage.TotalTokens), fmt.Sprint(evidence.Cursor.Messages), forkable)
+		t.lastMs = c.CommittedAtMs
 	}
-	if err := t.flush(s.out); err != nil {
+	if err := t.flush(t.s.out); err != nil {
 		return fail("%w", err)
 	}
 	return nil
+}
+
+// took is how long the work took that led to a checkpoint: empty when no worker wrote it, and of the first one that is told,
+// since the time of the one in front of it is not known.
+func (t *checkpointsTold) took(c execution.Checkpoint) string {
+	if c.ClaimedAtMs == 0 || t.lastMs == 0 {
+		return ""
+	}
+	return fmt.Sprint(time.Duration(c.CommittedAtMs-max(c.ClaimedAtMs, t.lastMs)) * time.Millisecond)
 }

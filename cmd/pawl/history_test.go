@@ -92,20 +92,31 @@ func TestMessages_PrintsTheHistory(t *testing.T) {
 
 func TestCheckpoints_PrintsATable(t *testing.T) {
 	t.Parallel()
+	const startMs = 1_764_420_000_000
 	checkpoints := []execution.Checkpoint{
-		{Node: "run_start", Evidence: json.RawMessage(`{}`), Forkable: true},
-		{Step: 11, Node: "before_model_request", Turn: 2, Usage: execution.Usage{TotalTokens: 1234}, Evidence: json.RawMessage(`{"status":"waiting","cursor":{"messageCursor":3}}`)},
+		{Node: "run_start", Evidence: json.RawMessage(`{}`), Forkable: true, CommittedAtMs: startMs},
+		{Step: 1, Node: "prepare_model_request", Evidence: json.RawMessage(`{}`), CommittedAtMs: startMs + 9000, ClaimedAtMs: startMs + 7750},
+		{Step: 2, Node: "tool_return", Evidence: json.RawMessage(`{}`), CommittedAtMs: startMs + 11_000, ClaimedAtMs: startMs + 7750},
+		{
+			Step: 11, Node: "before_model_request", Turn: 2, Usage: execution.Usage{TotalTokens: 1234}, CommittedAtMs: startMs + 12_000,
+			Evidence: json.RawMessage(`{"status":"waiting","cursor":{"messageCursor":3}}`),
+		},
 	}
 	fake := newFake(execution.View{})
 	fake.checkpoints = []execution.CheckpointPage{{Checkpoints: checkpoints, NextFrom: 12}}
-	require.Equal(t, result{out: strings.TrimPrefix(`
-STEP  NODE                  TURN  STATUS   REQUESTS  TOKENS  MESSAGES  FORK
-0     run_start             0              0         0       0         yes
-11    before_model_request  2     waiting  0         1234    3
-`, "\n")}, typeCommand(t, fake, false, nil, "checkpoints", string(anID)))
+	times := strings.NewReplacer("<0>", instant(startMs), "<9>", instant(startMs+9000), "<11>", instant(startMs+11_000),
+		"<12>", instant(startMs+12_000))
+	require.Equal(t, result{out: times.Replace(strings.TrimPrefix(`
+STEP  NODE                   TURN  STATUS   WRITTEN              TOOK   REQUESTS  TOKENS  MESSAGES  FORK
+0     run_start              0              <0>         0         0       0         yes
+1     prepare_model_request  0              <9>  1.25s  0         0       0
+2     tool_return            0              <11>  2s     0         0       0
+11    before_model_request   2     waiting  <12>         0         1234    3
+`, "\n"))}, typeCommand(t, fake, false, nil, "checkpoints", string(anID)))
 	fake.checkpoints = []execution.CheckpointPage{{Checkpoints: checkpoints, NextFrom: 12}}
 	got := typeCommand(t, fake, false, nil, "checkpoints", "--from", "3", "--json", string(anID))
-	require.Equal(t, 2, strings.Count(got.out, `"node":`))
+	require.Equal(t, 4, strings.Count(got.out, `"node":`))
+	require.Equal(t, 2, strings.Count(got.out, `"claimedAtMs":`))
 	require.Equal(t, []string{"checkpoints 0 100", "checkpoints 3 100"}, fake.calls)
 }
 

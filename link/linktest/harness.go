@@ -112,6 +112,7 @@ func (w *Worker) commit(then journal.Then, consumed []execution.RequestID, event
 	committed, err := w.store.Commit(context.Background(), journal.Commit{
 		Hold: journal.Hold{Execution: w.id, Fence: w.claim.Fence}, Step: w.claim.Execution.Step,
 		Node: "model_response", Checkpoint: []byte(`{"v":1}`), Events: events, Then: then, Consumed: consumed,
+		ClaimedAtMs: w.claim.NowMs,
 	})
 	require.NoError(w.t, err)
 	if committed.State == execution.Running && then.Kind == journal.ThenContinue {

@@ -66,6 +66,7 @@ func (w *Worker) step(checkpoint string, messages ...string) {
 	_, err := w.store.Commit(context.Background(), journal.Commit{
 		Hold: journal.Hold{Execution: w.id, Fence: w.claim.Fence}, Step: w.claim.Execution.Step, Node: "model_response",
 		Checkpoint: []byte(checkpoint), Messages: stored, Then: journal.Then{Kind: journal.ThenContinue},
+		ClaimedAtMs: w.claim.NowMs,
 	})
 	require.NoError(w.t, err)
 	w.again()
@@ -195,6 +196,8 @@ func checkpointPages(t *testing.T, h Harness) {
 		w.step(fmt.Sprintf(`{"v":1,"turn":%d,"evidence":{"cursor":{"messageCursor":%d}}}`, i, 10*i))
 	}
 	w.Complete("done")
+	view, err := h.Local().Execution(bounded(t), id)
+	require.NoError(t, err)
 	var got []execution.Checkpoint
 	for from, more := execution.Step(0), true; more; {
 		page, err := h.Local().Checkpoints(bounded(t), id, from, 3)
@@ -207,7 +210,16 @@ func checkpointPages(t *testing.T, h Harness) {
 	for i, checkpoint := range got {
 		require.EqualValues(t, i, checkpoint.Step)
 		require.Equal(t, "model_response", checkpoint.Node)
+		if i == 0 {
+			require.Equal(t, view.CreatedAtMs, checkpoint.CommittedAtMs, "the first one is written with the execution")
+			require.Zero(t, checkpoint.ClaimedAtMs)
+			continue
+		}
+		require.GreaterOrEqual(t, checkpoint.CommittedAtMs, checkpoint.ClaimedAtMs)
+		require.GreaterOrEqual(t, checkpoint.ClaimedAtMs, view.StartedAtMs)
+		require.LessOrEqual(t, got[i-1].CommittedAtMs, checkpoint.CommittedAtMs)
 	}
+	require.Equal(t, view.EndedAtMs, got[6].CommittedAtMs, "the last one with its end")
 	require.Equal(t, 5, got[5].Turn)
 	require.JSONEq(t, `{"cursor":{"messageCursor":50}}`, string(got[5].Evidence))
 	page, err := h.Local().Checkpoints(bounded(t), id, 1<<40, 10)
@@ -223,7 +235,11 @@ func checkpointOfAnotherRelease(t *testing.T, h Harness) {
 	page, err := h.Local().Checkpoints(bounded(t), id, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, page.Checkpoints, 3)
-	require.Equal(t, execution.Checkpoint{Step: 1, Evidence: json.RawMessage("null")}, page.Checkpoints[1])
+	unread := page.Checkpoints[1]
+	require.NotZero(t, unread.CommittedAtMs)
+	require.NotZero(t, unread.ClaimedAtMs)
+	unread.CommittedAtMs, unread.ClaimedAtMs = 0, 0
+	require.Equal(t, execution.Checkpoint{Step: 1, Evidence: json.RawMessage("null")}, unread)
 	require.Equal(t, 2, page.Checkpoints[2].Turn)
 }
 
