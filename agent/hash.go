@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // Canonical is the definition's one JSON text: keys sorted, no white space, `${NAME}` references unresolved. Equal
@@ -21,27 +22,39 @@ func (d *Definition) Canonical() []byte {
 }
 
 // Hash names the definition: the sha256 of Canonical in lower-case hex.
-func (d *Definition) Hash() string {
-	sum := sha256.Sum256(d.Canonical())
-	return hex.EncodeToString(sum[:])
-}
+func (d *Definition) Hash() string { return hashOf(d.Canonical()) }
 
 // Decode reads what Canonical wrote. A field it does not know is an error: the text is of a later version, and leaving
 // the field out would run another agent than the one declared.
 func Decode(data []byte) (*Definition, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
 	var d Definition
-	if err := decoder.Decode(&d); err != nil {
+	if err := decodeStored(data, &d); err != nil {
 		return nil, fmt.Errorf("decode agent definition: %w", err)
-	}
-	if decoder.More() {
-		return nil, errors.New("decode agent definition: trailing bytes")
 	}
 	if d.Name == "" {
 		return nil, errors.New("decode agent definition: it has no name")
 	}
 	return &d, nil
+}
+
+// hashOf names what is stored: its sha256 in lower-case hex.
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// decodeStored reads one JSON value that was stored. It refuses fields that it does not know, which are of a later version, and
+// anything behind the value.
+func decodeStored(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("trailing bytes")
+	}
+	return nil
 }
 
 // canonical encodes twice: the pass through plain maps sorts keys, those of raw JSON fields too.

@@ -66,11 +66,22 @@ func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
 		`{"name":"a","color":"red"}`:          "color",
 		`{"name":"a","limits":{"maxWait":1}}`: "maxWait",
 		`{"name":"a"} {}`:                     "trailing bytes",
+		`{"name":"a"}}`:                       "trailing bytes",
 		`{}`:                                  "no name",
 		`nonsense`:                            "decode agent definition",
 	} {
 		_, err := agent.Decode([]byte(text))
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestDecodersOfWhatIsStoredRefuseTrailingBytes(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{}}`, `{}]`, `{} {}`, `{} x`} {
+		_, err := agent.DecodeRoster([]byte(text))
+		require.ErrorContains(t, err, "trailing bytes", text)
+		_, err = agent.DecodeAdjustments([]byte(text))
+		require.ErrorContains(t, err, "trailing bytes", text)
 	}
 }
 

@@ -7,33 +7,6 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// FinalAnswer is the name of the tool by which a model with structuredOutput: tool gives its answer.
-const FinalAnswer = "final_answer"
-
-// UsesOutputTool reports whether the model, or one that is asked in its place, answers by calling FinalAnswer.
-func (m Model) UsesOutputTool() bool {
-	if m.StructuredOutput == StructuredTool {
-		return true
-	}
-	for _, other := range m.Fallback {
-		if other.StructuredOutput == StructuredTool {
-			return true
-		}
-	}
-	return false
-}
-
-// At is the model that is asked after so many failed attempts at one request: the next one of the fallback list for each of
-// them, and after the last one the first one again. It has no fallback list of its own.
-func (m Model) At(failed int) Model {
-	chosen := m
-	if n := failed % (len(m.Fallback) + 1); n > 0 {
-		chosen = m.Fallback[n-1]
-	}
-	chosen.Fallback = nil
-	return chosen
-}
-
 // Priced reports whether the price of the model and of every one that may be asked in its place is known.
 func (m Model) Priced() bool {
 	for _, other := range m.Fallback {

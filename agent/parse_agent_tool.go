@@ -59,14 +59,12 @@ func parseAgentTool(o *object, tool *Tool) {
 	if tool.Mode == Ephemeral {
 		tool.Timeout = o.duration("timeout", DefaultDelegateTimeout)
 		tool.Recovery = Recovery(o.choice("recovery", string(Unsafe), string(ReadOnly), string(Idempotent), string(Unsafe)))
-		tool.OnUnknown = OnUnknown(o.choice("onUnknown", string(UnknownAsk),
-			string(UnknownAsk), string(UnknownFail), string(UnknownTellModel)))
+		tool.OnUnknown = parseOnUnknown(o)
 	} else {
 		tool.Recovery, tool.OnUnknown = Idempotent, UnknownAsk // it is started once, whoever asks for it
 		o.refuseKeys("an execution of its own outlives every worker; limits.deadline bounds it", "timeout", "recovery", "onUnknown")
 	}
 	o.refuseKeys("an agent has none", "url", "headers", "probe", "expiresAfter", "onExpiry")
-	o.refuseKeys("only mcp tools have it", mcpKeys...)
 }
 
 // declaresProperty reports whether the schema names the property.

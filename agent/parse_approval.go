@@ -56,10 +56,7 @@ func parseApprovals(o *object, tool *Tool) {
 
 // parseWait reads how long a question waits, and what follows when nobody answers.
 func parseWait(o *object) (time.Duration, execution.OnExpiry) {
-	after := o.duration("expiresAfter", 0)
-	if after%time.Millisecond != 0 {
-		o.bad("expiresAfter", "must be whole milliseconds")
-	}
+	after := o.millis("expiresAfter")
 	expiry := o.choice("onExpiry", "",
 		string(execution.ExpireReject), string(execution.ExpireFail), string(execution.ExpireSuspend))
 	switch {
@@ -77,12 +74,4 @@ func (t *Tool) ApprovalOf(name string) Approval {
 		return own
 	}
 	return t.Approval
-}
-
-// parseClientTool reads a tool that the application carries out.
-func parseClientTool(o *object, tool *Tool) {
-	tool.Recovery, tool.OnUnknown = ReadOnly, UnknownAsk // to ask for a result has no effect
-	parseExpiry(o, tool)
-	o.refuseKeys("a client tool has none", "url", "headers", "probe", "timeout", "recovery", "onUnknown")
-	o.refuseKeys("only mcp tools have it", mcpKeys...)
 }

@@ -1,10 +1,6 @@
 package agent
 
-import (
-	"time"
-
-	"github.com/pawl-run/pawl/execution"
-)
+import "github.com/pawl-run/pawl/execution"
 
 func parseLimits(agent *object) execution.Limits {
 	o := agent.child("limits")
@@ -18,10 +14,7 @@ func parseLimits(agent *object) execution.Limits {
 		MaxInputTokens:   o.count("maxInputTokens", 0),
 		MaxOutputTokens:  o.count("maxOutputTokens", 0),
 		MaxTotalTokens:   o.count("maxTotalTokens", 0),
-		Deadline:         o.duration("deadline", 0),
-	}
-	if limits.Deadline%time.Millisecond != 0 {
-		o.bad("deadline", "must be whole milliseconds")
+		Deadline:         o.millis("deadline"),
 	}
 	limits.SuspendOnExceeded = o.choice("onExceeded", "fail", "fail", "suspend") == "suspend"
 	limits.MaxCost = o.amount("maxCost")

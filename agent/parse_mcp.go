@@ -1,15 +1,12 @@
 package agent
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // maxServerName bounds the name of an mcp tool: the names of its server's tools begin with it.
 const maxServerName = 32
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // ToolPrefix is what the names of an mcp server's tools begin with.
 func (t *Tool) ToolPrefix() string { return t.Name + "_" }
@@ -37,8 +34,7 @@ func parseMCPTool(o *object, tool *Tool) {
 	}
 	tool.Timeout = o.duration("timeout", DefaultToolTimeout)
 	tool.MaxRetries = o.small("maxRetries", 1)
-	tool.OnUnknown = OnUnknown(o.choice("onUnknown", string(UnknownAsk),
-		string(UnknownAsk), string(UnknownFail), string(UnknownTellModel)))
+	tool.OnUnknown = parseOnUnknown(o)
 	tool.Allow = parseAllow(o)
 	tool.TrustHints = o.truth("trustHints")
 	parseRecoveries(o, tool)
@@ -166,17 +162,4 @@ func refusePrefixed(agent *object, items []*node, tools []Tool) {
 			}
 		}
 	}
-}
-
-// truth is true or false; false when key is not there.
-func (o *object) truth(key string) bool {
-	n := o.get(key)
-	if n == nil {
-		return false
-	}
-	if n.kind != boolNode {
-		o.bad(key, "must be true or false, not %s", n.kind)
-		return false
-	}
-	return n.truth
 }

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -22,9 +20,6 @@ const (
 	ProviderAnthropic = "anthropic"
 	providerScripted  = "scripted"
 )
-
-// keyReference is a key as a file may hold it: the file and the definition are stored, so it is only ever a reference.
-var keyReference = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 
 // laterModelKeys are keys of a model that this version knows of and does not have.
 var laterModelKeys = []string{"headers", "generation"}
@@ -114,29 +109,11 @@ func parseAPIKey(o *object, provider string) string {
 		return ""
 	}
 	value, ok := o.required("apiKey")
-	if ok && !keyReference.MatchString(value) { // the text is never shown: it may be the key
+	if ok && !wholeReference.MatchString(value) { // the text is never shown: it may be the key
 		o.bad("apiKey", "must be a reference such as ${%s_API_KEY}: agent files and definitions are stored", strings.ToUpper(provider))
 		return ""
 	}
 	return value
-}
-
-// fraction is a number from 0 to highest; nil when it is not there.
-func (o *object) fraction(key string, highest float64) *float64 {
-	n := o.get(key)
-	if n == nil {
-		return nil
-	}
-	if n.kind != numberNode {
-		o.bad(key, "must be a number, not %s", n.kind)
-		return nil
-	}
-	value, err := n.number.Float64()
-	if err != nil || !(value >= 0 && value <= highest) {
-		o.bad(key, "must be a number from 0 to %g", highest)
-		return nil
-	}
-	return &value
 }
 
 // requireToolDocs reports tools that a real model could not know how to call. A scripted one needs no words.
@@ -169,72 +146,30 @@ func requireToolDocs(agent *object, provider string) {
 	}
 }
 
-func parseTurns(model *object) []ScriptedTurn {
-	items := model.list("turns")
-	if len(items) == 0 && (!model.has("turns") || model.get("turns").kind == listNode) {
-		model.bad("turns", "the scripted model needs at least one turn")
-	}
-	turns := make([]ScriptedTurn, 0, len(items))
-	for i, item := range items {
-		if o := objectAt(model.problems, item, model.item("turns", i)); o != nil {
-			turns = append(turns, parseTurn(o))
-		}
-	}
-	return turns
+// parseNoImages reads a model's images: false.
+func parseNoImages(model *object) bool {
+	return !model.truth("images") && model.has("images")
 }
 
-func parseTurn(o *object) ScriptedTurn {
-	turn := ScriptedTurn{Delay: o.duration("delay", 0)}
-	turn.Text, _ = o.text("text")
-	for i, item := range o.list("toolCalls") {
-		if call := objectAt(o.problems, item, o.item("toolCalls", i)); call != nil {
-			turn.ToolCalls = append(turn.ToolCalls, parseScriptedCall(call))
-		}
-	}
-	turn.Error = parseScriptedError(o)
-	if usage := o.child("usage"); usage != nil {
-		turn.Usage = &ScriptedUsage{InputTokens: usage.count("inputTokens", 0), OutputTokens: usage.count("outputTokens", 0)}
-		usage.refuseUnknown()
-	}
-	o.refuseUnknown()
-	switch {
-	case !o.has("text") && !o.has("toolCalls") && !o.has("error"):
-		o.add(o.node.line, o.path, "a turn needs text, toolCalls or error")
-	case o.has("error") && (o.has("text") || o.has("toolCalls") || o.has("usage")):
-		o.bad("error", "a turn that fails has no text, toolCalls or usage")
-	}
-	return turn
-}
+// leastThinking is the least that the API takes.
+const leastThinking = 1024
 
-func parseScriptedCall(o *object) ScriptedToolCall {
-	call := ScriptedToolCall{Arguments: json.RawMessage(`{}`)}
-	// The tool need not exist: calling one that does not is a path worth playing.
-	if name, ok := o.required("name"); ok {
-		if !validName.MatchString(name) {
-			o.bad("name", nameRule)
-		}
-		call.Name = name
-	}
-	if arguments := o.json("arguments"); arguments != nil {
-		call.Arguments = arguments
-	}
-	o.refuseUnknown()
-	return call
-}
-
-func parseScriptedError(turn *object) *ScriptedError {
-	o := turn.child("error")
+// parseThinking reads how many tokens the model may think for. They are a part of those of the answer.
+func parseThinking(model *object, maxOutputTokens int64) int64 {
+	o := model.child("thinking")
 	if o == nil {
-		return nil
+		return 0
 	}
-	if !o.has("status") {
-		o.bad("status", "is required")
+	if !o.has("budgetTokens") {
+		o.bad("budgetTokens", "is required")
 	}
-	status := o.small("status", 0)
-	if o.has("status") && (status < 400 || status > 599) {
-		o.bad("status", "must be an HTTP error status, 400 to 599")
+	budget := o.count("budgetTokens", leastThinking)
+	switch {
+	case budget < leastThinking:
+		o.bad("budgetTokens", "must be at least %d", leastThinking)
+	case maxOutputTokens > 0 && budget >= maxOutputTokens:
+		o.bad("budgetTokens", "must be less than maxOutputTokens: thinking is a part of the answer")
 	}
-	failure := &ScriptedError{Status: status, RetryAfter: o.duration("retryAfter", 0)}
 	o.refuseUnknown()
-	return failure
+	return budget
 }

@@ -1,11 +1,6 @@
 package agent
 
-import (
-	"regexp"
-	"strings"
-
-	"github.com/pawl-run/pawl/execution"
-)
+import "regexp"
 
 // defaultCurrency is that of prices that name none.
 const defaultCurrency = "USD"
@@ -42,40 +37,6 @@ func parsePrices(model *object) *Prices {
 	return prices
 }
 
-// amount is a decimal amount of money in millionths, rounded up; 0 when it is not there.
-func (o *object) amount(key string) int64 {
-	n := o.get(key)
-	if n == nil {
-		return 0
-	}
-	if n.kind != numberNode {
-		o.bad(key, "must be a number such as 2.5, not %s", n.kind)
-		return 0
-	}
-	micros, err := execution.ParseMicros(n.number.String())
-	if err != nil {
-		o.bad(key, "must be a number such as 2.5 that is not negative, not %s", n.number)
-	}
-	return micros
-}
-
-// parseFallback reads the models that are asked when the first one fails.
-func parseFallback(model *object) []Model {
-	var fallback []Model
-	for i, item := range model.list("fallback") {
-		o := objectAt(model.problems, item, model.item("fallback", i))
-		if o == nil {
-			continue
-		}
-		if o.has("fallback") {
-			o.bad("fallback", "a model of a fallback list has none of its own")
-			o.asked["fallback"] = false
-		}
-		fallback = append(fallback, parseProvider(o))
-	}
-	return fallback
-}
-
 // checkMoney reports a limit of the cost that nobody could keep: every model that may be asked needs its price, and all
 // of them in one currency.
 func checkMoney(agent *object, d *Definition) {
@@ -96,27 +57,6 @@ func checkMoney(agent *object, d *Definition) {
 		case m.Prices.Currency != currency:
 			model.bad("fallback", "%s.prices is in %s, another one in %s; one execution has one currency",
 				modelPath(model, i), m.Prices.Currency, currency)
-		}
-	}
-}
-
-// modelPath names the model number i, the fallback list counted behind the first.
-func modelPath(model *object, i int) string {
-	if i == 0 {
-		return model.path
-	}
-	return model.item("fallback", i-1)
-}
-
-// refuseAnswerTool reports tools that a model which answers by a tool could not tell from that one.
-func refuseAnswerTool(agent *object, d *Definition) {
-	if !d.Model.UsesOutputTool() {
-		return
-	}
-	for i, tool := range d.Tools {
-		if tool.Name == FinalAnswer || tool.Type == ToolMCP && strings.HasPrefix(FinalAnswer, tool.ToolPrefix()) {
-			agent.add(agent.node.line, agent.item("tools", i)+".name",
-				"%q is the tool by which the agent's model gives its answer", FinalAnswer)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func parseEndpointAuth(endpoint *object) *EndpointAuth {
 		o.bad("type", "must be one of %s, %s, not %q", AuthBearer, AuthAPIKey, kind)
 	}
 	token, ok := o.required("token")
-	if ok && !keyReference.MatchString(token) { // the text is never shown: it may be the token
+	if ok && !wholeReference.MatchString(token) { // the text is never shown: it may be the token
 		o.bad("token", "must be a reference such as ${AGENT_TOKEN}: agent files and definitions are stored")
 		token = ""
 	}
@@ -111,10 +111,7 @@ func parseRemoteLimits(agent *object) execution.Limits {
 	if o == nil {
 		return execution.Limits{}
 	}
-	limits := execution.Limits{Deadline: o.duration("deadline", 0)}
-	if limits.Deadline%time.Millisecond != 0 {
-		o.bad("deadline", "must be whole milliseconds")
-	}
+	limits := execution.Limits{Deadline: o.millis("deadline")}
 	o.refuseKeys("a remote agent does not tell what it uses", remoteLimits...)
 	o.refuseUnknown()
 	return limits

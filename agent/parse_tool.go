@@ -82,20 +82,32 @@ func parseTool(o *object) Tool {
 	case ToolAgent:
 		parseAgentTool(o, &tool)
 	}
-	if tool.Type != ToolAgent {
-		o.refuseKeys("only agent tools have it", agentKeys...)
-	}
-	if tool.Type != ToolHTTP {
-		o.refuseKeys("only http tools have it", "auth")
-	}
 	if tool.Type == ToolHuman {
 		o.refuseKeys("a person is asked anyway", "approval", "sequential")
 	} else {
 		tool.Approval = parseApproval(o, "approval")
 		tool.Sequential = o.truth("sequential")
 	}
+	refuseOtherTypes(o, tool.Type)
 	o.refuseUnknown(laterToolKeys...)
 	return tool
+}
+
+// refuseOtherTypes reports the keys that only tools of one other type have.
+func refuseOtherTypes(o *object, own ToolType) {
+	for _, other := range []struct {
+		kind ToolType
+		keys []string
+	}{{ToolAgent, agentKeys}, {ToolHTTP, []string{"auth"}}, {ToolMCP, mcpKeys}} {
+		if other.kind != own {
+			o.refuseKeys("only "+string(other.kind)+" tools have it", other.keys...)
+		}
+	}
+}
+
+// parseOnUnknown reads what follows when nobody knows whether a call was carried out.
+func parseOnUnknown(o *object) OnUnknown {
+	return OnUnknown(o.choice("onUnknown", string(UnknownAsk), string(UnknownAsk), string(UnknownFail), string(UnknownTellModel)))
 }
 
 // parseToolSpec reads what every type has.
@@ -112,8 +124,7 @@ func parseHTTPTool(o *object, tool *Tool) {
 	tool.Timeout = o.duration("timeout", DefaultToolTimeout)
 	tool.Recovery = Recovery(o.choice("recovery", string(Unsafe),
 		string(ReadOnly), string(Idempotent), string(Reconcile), string(Unsafe)))
-	tool.OnUnknown = OnUnknown(o.choice("onUnknown", string(UnknownAsk),
-		string(UnknownAsk), string(UnknownFail), string(UnknownTellModel)))
+	tool.OnUnknown = parseOnUnknown(o)
 	if probe := o.child("probe"); probe != nil {
 		tool.Probe = &Probe{URL: probe.address("url")}
 		probe.refuseUnknown("headers", "timeout")
@@ -125,7 +136,6 @@ func parseHTTPTool(o *object, tool *Tool) {
 		o.bad("probe", "is only used with recovery: reconcile")
 	}
 	parseExpiry(o, tool) // of a result that comes later
-	o.refuseKeys("only mcp tools have it", mcpKeys...)
 }
 
 // parseExpiry reads how long the tool's questions wait, and what follows.
@@ -139,7 +149,13 @@ func parseHumanTool(o *object, tool *Tool) {
 		o.bad("parameters", "of a human tool must declare the property question, which is what the person reads")
 	}
 	o.refuseKeys("a human tool has none", "url", "headers", "probe", "timeout", "recovery", "onUnknown")
-	o.refuseKeys("only mcp tools have it", mcpKeys...)
+}
+
+// parseClientTool reads a tool that the application carries out.
+func parseClientTool(o *object, tool *Tool) {
+	tool.Recovery, tool.OnUnknown = ReadOnly, UnknownAsk // to ask for a result has no effect
+	parseExpiry(o, tool)
+	o.refuseKeys("a client tool has none", "url", "headers", "probe", "timeout", "recovery", "onUnknown")
 }
 
 // refuseKeys reports keys that exist but not for this type of tool.

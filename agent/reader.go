@@ -164,6 +164,15 @@ func (o *object) duration(key string, fallback time.Duration) time.Duration {
 	return d
 }
 
+// millis is a duration of whole milliseconds; 0 when it is not there.
+func (o *object) millis(key string) time.Duration {
+	d := o.duration(key, 0)
+	if d%time.Millisecond != 0 {
+		o.bad(key, "must be whole milliseconds")
+	}
+	return d
+}
+
 // count is a whole number that is not negative; fallback when it is not there.
 func (o *object) count(key string, fallback int64) int64 {
 	n := o.get(key)

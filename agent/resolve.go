@@ -6,7 +6,13 @@ import (
 	"strings"
 )
 
-var referenceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+const variable = `[A-Za-z_][A-Za-z0-9_]*`
+
+var (
+	variableName = regexp.MustCompile(`^` + variable + `$`)
+	// wholeReference is one reference and nothing around it: how a file may hold a secret.
+	wholeReference = regexp.MustCompile(`^\$\{` + variable + `\}$`)
+)
 
 // Resolve puts the program's own environment in place of every `${NAME}` in s. Its errors name a missing variable or say
 // that a reference is malformed, and never show a value or the text around it. A `$` without `{` is left alone.
@@ -19,7 +25,7 @@ func Resolve(s string, lookup func(string) (string, bool)) (string, error) {
 			return b.String(), nil
 		}
 		name, after, closed := strings.Cut(rest, "}")
-		if !closed || !referenceName.MatchString(name) {
+		if !closed || !variableName.MatchString(name) {
 			return "", fmt.Errorf("malformed reference: want ${NAME} with letters, digits and _")
 		}
 		value, ok := lookup(name)

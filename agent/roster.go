@@ -1,9 +1,6 @@
 package agent
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 )
@@ -20,15 +17,12 @@ func (r Roster) Encode() (data []byte, hash string, err error) {
 	if data, err = json.Marshal(r); err != nil { // maps are written sorted
 		return nil, "", fmt.Errorf("roster: %w", err)
 	}
-	sum := sha256.Sum256(data)
-	return data, hex.EncodeToString(sum[:]), nil
+	return data, hashOf(data), nil
 }
 
 // DecodeRoster reads the stored form. A field that it does not know, of a later version, is an error.
 func DecodeRoster(data []byte) (r Roster, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&r); err != nil {
+	if err := decodeStored(data, &r); err != nil {
 		return r, fmt.Errorf("roster: %w", err)
 	}
 	return r, nil

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -23,9 +22,7 @@ func DecodeAdjustments(data []byte) (a Adjustments, err error) {
 	if len(data) == 0 {
 		return a, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&a); err != nil {
+	if err := decodeStored(data, &a); err != nil {
 		return a, fmt.Errorf("overrides: %w", err)
 	}
 	return a, nil
