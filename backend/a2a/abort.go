@@ -24,7 +24,7 @@ func (r *remote) Abort(ctx context.Context, request backend.AbortRequest) error 
 	if request.Parent == nil && h.Run != request.Identity.RunID { // it is an earlier run's
 		return nil
 	}
-	c := &call{remote: r, handle: h}
+	c := &call{remote: r, handle: h, agentID: request.AgentID}
 	task, err := c.cancel(ctx, h.TaskID)
 	if refused(err, a2arpc.NotCancelable) { // it has ended, or the remote will not
 		task, err = c.get(ctx)
@@ -44,13 +44,14 @@ func (r *remote) Abort(ctx context.Context, request backend.AbortRequest) error 
 
 // cancel tells the remote, and is the task as it then is.
 func (c *call) cancel(ctx context.Context, id a2a.TaskID) (*a2a.Task, error) {
-	agent, err := c.cards.peer(ctx)
+	agent, err := c.peer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := c.settings.within(ctx, c.settings.request)
-	defer done()
-	return agent.transport.CancelTask(ctx, &a2a.TaskIDParams{ID: id})
+	ctx, over := c.request(ctx, a2arpc.Cancel)
+	task, err := agent.transport.CancelTask(ctx, &a2a.TaskIDParams{ID: id})
+	over(err)
+	return task, err
 }
 
 // lost reports whether the remote does not know the task.

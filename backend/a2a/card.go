@@ -47,9 +47,12 @@ type cards struct {
 	ttl      time.Duration
 	now      func() time.Time
 
+	// over counts the reads that have come to an end.
+	over atomic.Int64
 	turn chan struct{} // holds one token: whoever has it owns what follows
 	last *peer
 	ends time.Time
+	why  error // why the last read failed
 }
 
 func newCards(cfg Config, s settings) *cards {
@@ -58,18 +61,31 @@ func newCards(cfg Config, s settings) *cards {
 	return c
 }
 
-// peer is the agent. An old card holds on for a while when the remote does not give a new one.
-func (c *cards) peer(ctx context.Context) (*peer, error) {
+// peer is the agent. An old card holds on for a while when the remote does not give a new one. Those who wait while somebody
+// reads share what comes of it, a failure too: a remote that is silent holds up nobody for longer than one read.
+func (c *cards) peer(ctx context.Context, ask asking) (*peer, error) {
+	before := c.over.Load()
+	bounded, done := c.settings.within(ctx, slowCard)
+	defer done()
 	select {
 	case <-c.turn:
 		defer func() { c.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	case <-bounded.Done():
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, c.settings.failure(&networkError{cause: errTimeout})
 	}
 	if c.last != nil && c.now().Before(c.ends) {
 		return c.last, nil
 	}
-	read, err := c.read(ctx)
+	if c.why != nil && c.over.Load() != before {
+		return nil, c.why
+	}
+	read, err := c.ask(ctx, bounded, ask)
+	if c.why = err; ctx.Err() == nil { // else it failed because the one who asked was stopped
+		c.over.Add(1)
+	}
 	switch {
 	case err == nil:
 		c.last, c.ends = read, c.now().Add(c.ttl)
@@ -82,10 +98,21 @@ func (c *cards) peer(ctx context.Context) (*peer, error) {
 	return c.last, nil
 }
 
+// ask reads the card within the time of bounded, which is ctx otherwise.
+func (c *cards) ask(ctx, bounded context.Context, ask asking) (*peer, error) {
+	asked, told := ask(ctx, MethodCard)
+	if end, is := bounded.Deadline(); is {
+		var done context.CancelFunc
+		asked, done = context.WithDeadlineCause(asked, end, errTimeout)
+		defer done()
+	}
+	read, err := c.read(asked)
+	told(err)
+	return read, err
+}
+
 // read asks for the card at each place in turn.
 func (c *cards) read(ctx context.Context) (*peer, error) {
-	ctx, done := c.settings.within(ctx, slowCard)
-	defer done()
 	for _, path := range cardPaths {
 		data, err := c.get(ctx, path)
 		var status *statusError

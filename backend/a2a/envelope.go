@@ -86,7 +86,7 @@ var dataField = []byte("data:")
 // left to the SDK, which refuses it.
 func (s *eventLines) line() ([]byte, error) {
 	line, err := s.lines.ReadBytes('\n')
-	if err != nil && err != io.EOF { //nolint:errorlint // a reader's end is io.EOF itself
+	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	data, is := bytes.CutPrefix(line, dataField)

@@ -28,8 +28,10 @@ type Config struct {
 	// SendGrace is how long a message under way may take to be answered when its context ends: with the task's id known, the
 	// task can be canceled. It is less than whoever leads the run waits. DefaultSendGrace when 0.
 	SendGrace time.Duration
-	Now       func() time.Time // time.Now when nil
-	Logger    *slog.Logger     // slog.Default when nil
+	// Observer is told of each request. nil: nobody is.
+	Observer Observer
+	Now      func() time.Time // time.Now when nil
+	Logger   *slog.Logger     // slog.Default when nil
 }
 
 // Factory builds the backends of endpoints of kind a2a, which share connections.
@@ -133,7 +135,7 @@ func (f *Factory) Describe(ctx context.Context, endpoint backend.Endpoint) (Card
 	if err != nil {
 		return Card{}, err
 	}
-	agent, err := newCards(f.cfg, s).peer(ctx)
+	agent, err := newCards(f.cfg, s).peer(ctx, untold)
 	if err != nil {
 		return Card{}, asError(s.failure(err))
 	}

@@ -21,14 +21,14 @@ func (c *call) observe(ctx context.Context) (*a2a.Task, error) {
 
 // get asks for the task. Errors are of the kinds that a repeat may mend.
 func (c *call) get(ctx context.Context) (*a2a.Task, error) {
-	agent, err := c.cards.peer(ctx)
+	agent, err := c.peer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := c.settings.within(ctx, c.settings.request)
-	defer done()
+	ctx, over := c.request(ctx, a2arpc.Get)
 	history := historyOfAnswers
 	task, err := agent.transport.GetTask(ctx, &a2a.TaskQueryParams{ID: c.handle.TaskID, HistoryLength: &history})
+	over(err)
 	if err != nil {
 		return nil, repeatable(c.settings.failure(err))
 	}
@@ -37,32 +37,45 @@ func (c *call) get(ctx context.Context) (*a2a.Task, error) {
 
 // watch returns when the task no longer works by itself, when its time to watch is over, or when there is nothing to watch.
 func (c *call) watch(ctx context.Context) {
-	agent, err := c.cards.peer(ctx)
+	agent, err := c.peer(ctx)
 	if err != nil || !agent.streams || agent.streamless.Load() {
 		return
 	}
-	ctx, done := context.WithTimeout(ctx, min(c.settings.observe, max(c.handle.left(c.settings, c.cfg.Now()), 0)))
+	ctx, over := c.asking(ctx, a2arpc.Resubscribe)
+	watching, done := context.WithTimeout(ctx, min(c.settings.observe, max(c.handle.left(c.settings, c.cfg.Now()), 0)))
 	defer done()
+	err = c.events(watching, agent)
+	if watching.Err() != nil && ctx.Err() == nil { // its time to watch is over
+		err = nil
+	}
+	over(err)
+	if err != nil {
+		agent.streamless.Store(agent.streamless.Load() || streamless(err))
+		c.noteStranger(ctx, err)
+	}
+}
+
+// events reads the task's stream as far as watch wants to.
+func (c *call) events(ctx context.Context, agent *peer) error {
 	for event, err := range agent.transport.ResubscribeToTask(ctx, &a2a.TaskIDParams{ID: c.handle.TaskID}) {
 		if err != nil {
-			agent.streamless.Store(agent.streamless.Load() || streamless(err))
-			c.noteStranger(ctx, err)
-			return
+			return err
 		}
 		switch event := event.(type) {
 		case *a2a.Task:
 			if !working(event.Status.State) {
-				return
+				return nil
 			}
 		case *a2a.TaskStatusUpdateEvent:
 			if !working(event.Status.State) {
-				return
+				return nil
 			}
 		case *a2a.TaskArtifactUpdateEvent:
 		default:
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // noteStranger logs what a stream brought that is not the run's: the look that follows goes on without it.

@@ -83,7 +83,7 @@ func (c *call) send(ctx context.Context) (backend.RunResult, error) {
 	if len(parts) == 0 {
 		return backend.RunResult{}, backend.ExecutionFailed(nothingToSendText)
 	}
-	agent, err := c.cards.peer(ctx)
+	agent, err := c.peer(ctx)
 	if err != nil {
 		return backend.RunResult{}, c.ended(ctx, err)
 	}
@@ -110,7 +110,8 @@ func (c *call) send(ctx context.Context) (backend.RunResult, error) {
 
 // post sends the message, and waits a little for the answer when ctx ends.
 func (c *call) post(ctx context.Context, agent *peer, parts a2a.ContentParts) (a2a.SendMessageResult, error) {
-	outliving, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	asked, over := c.asking(ctx, a2arpc.Send)
+	outliving, end := context.WithCancelCause(context.WithoutCancel(asked))
 	defer end(nil)
 	stop := context.AfterFunc(ctx, func() {
 		time.AfterFunc(c.cfg.SendGrace, func() { end(context.Cause(ctx)) })
@@ -118,7 +119,9 @@ func (c *call) post(ctx context.Context, agent *peer, parts a2a.ContentParts) (a
 	defer stop()
 	bounded, done := c.settings.within(outliving, c.settings.request)
 	defer done()
-	return agent.transport.SendMessage(bounded, c.handle.params(parts))
+	answer, err := agent.transport.SendMessage(bounded, c.handle.params(parts))
+	over(err)
+	return answer, err
 }
 
 // ended is the error of a call: the context's cause when that has ended.

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/internal/a2arpc"
 )
@@ -76,7 +78,8 @@ func (c *carrier) RoundTrip(request *http.Request) (*http.Response, error) {
 	})
 	request = request.Clone(ctx)
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set(a2arpc.HeaderVersion, a2arpc.Spoken) // agents of 1.0 answer accordingly
+	request.Header.Set(a2arpc.HeaderVersion, a2arpc.Spoken)                           // agents of 1.0 answer accordingly
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(request.Header)) // nothing where nothing is traced
 	if c.settings.name != "" {
 		request.Header.Set(c.settings.name, c.settings.prefix+c.settings.secret)
 	}

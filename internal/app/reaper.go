@@ -24,7 +24,8 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 		return err
 	}
 	defer b.close(context.WithoutCancel(ctx), deps.Logger)
-	far, err := newRemotes(deps.Logger)
+	metrics := deps.measures("reaper")
+	far, err := newRemotes(metrics, deps.Logger)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,6 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 		return err
 	}
 	deps.Logger.InfoContext(ctx, "sweeping", "interval", cfg.ReapInterval.String(), "grace", cfg.HandoffGrace.String())
-	metrics := deps.measures("reaper")
 	metrics.Reaper(sweeper.Total)
 	metrics.Installation(installation(b, deps.Logger))
 	server := &admin{program: "reaper", rdb: b.rdb, facts: b.facts, metrics: metrics.Handler()}

@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/a2a"
+	"github.com/pawl-run/pawl/internal/telemetry"
 )
 
 // maxRemotes bounds the remote agents that a program keeps ready; beyond it one is dropped and made again when needed.
@@ -26,8 +27,8 @@ type remotes struct {
 }
 
 // newRemotes knows every kind of remote backend. Close it.
-func newRemotes(logger *slog.Logger) (*remotes, error) {
-	factory, err := a2a.NewFactory(a2a.Config{Logger: logger})
+func newRemotes(metrics *telemetry.Metrics, logger *slog.Logger) (*remotes, error) {
+	factory, err := a2a.NewFactory(a2a.Config{Observer: metrics.Remotes(), Logger: logger})
 	if err != nil {
 		return nil, err
 	}

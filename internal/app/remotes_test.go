@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/a2a"
+	"github.com/pawl-run/pawl/internal/telemetry"
 )
 
 func remoteDefinition(t *testing.T, text string) *agent.Definition {
@@ -20,7 +21,7 @@ func remoteDefinition(t *testing.T, text string) *agent.Definition {
 
 func TestRemoteAgentsAreMadeOnce(t *testing.T) {
 	t.Parallel()
-	r, err := newRemotes(nil)
+	r, err := newRemotes(telemetry.New("worker", "test"), nil)
 	require.NoError(t, err)
 	defer r.Close()
 	r.lookup = func(name string) (string, bool) { return "s3cret", name == "TOKEN" }
@@ -44,7 +45,7 @@ func TestRemoteAgentsAreMadeOnce(t *testing.T) {
 
 func TestRemoteAgentsNameWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	r, err := newRemotes(nil)
+	r, err := newRemotes(telemetry.New("worker", "test"), nil)
 	require.NoError(t, err)
 	defer r.Close()
 	r.lookup = func(string) (string, bool) { return "", false }

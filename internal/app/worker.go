@@ -55,7 +55,8 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 		return err
 	}
 	defer servers.Close()
-	far, err := newRemotes(deps.Logger)
+	deps.Metrics = deps.measures("worker")
+	far, err := newRemotes(deps.Metrics, deps.Logger)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func newWorker(
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.measures("worker"), tally: queue.NewTally()}
+	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.Metrics, tally: queue.NewTally()}
 	kits := w.metrics.Calls(builder)
 	if err := delegates.use(kits, far, depthOf(cfg.MaxDepth)); err != nil {
 		return nil, err

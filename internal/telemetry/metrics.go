@@ -17,6 +17,10 @@ const scrapeTimeout = 5 * time.Second
 type Metrics struct {
 	registry *prometheus.Registry
 	whole    sync.Once // of the installation, which programs of one process ask about once
+
+	// remotes are asked by several programs of one process too.
+	once    sync.Once
+	remotes *Remotes
 }
 
 // New makes the metrics of a program: api, worker, reaper or dev.

@@ -2,8 +2,10 @@ package deploy
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -157,6 +159,9 @@ func measured(t *testing.T) map[string]map[string]bool {
         - toolCalls: [{name: confirm, arguments: {question: "Book it?"}}]
         - {text: "Booked.", usage: {inputTokens: 10, outputTokens: 5}}
     tools: [{name: confirm, type: human}]
+  distant:
+    backend: a2a
+    endpoint: {url: "` + remoteAgent(t) + `"}
 `})
 	worker := map[string]string{"PAWL_ADMIN_ADDR": harness.FreeAddr(t)}
 	reaper := map[string]string{"PAWL_ADMIN_ADDR": harness.FreeAddr(t)}
@@ -168,6 +173,7 @@ func measured(t *testing.T) map[string]map[string]bool {
 	defer listen(t, api.URL+"/v1/executions/"+string(view.ID)+"/events")()
 	api.Reply(view, "yes")
 	api.AwaitState(view.ID, startTimeout, execution.Completed)
+	api.AwaitState(api.Submit("distant", "hi").ID, startTimeout, execution.Completed)
 	found := make(map[string]map[string]bool)
 	for _, address := range []string{
 		api.URL, "http://" + worker["PAWL_ADMIN_ADDR"], "http://" + reaper["PAWL_ADMIN_ADDR"],
@@ -175,6 +181,31 @@ func measured(t *testing.T) map[string]map[string]bool {
 		gather(t, address+"/metrics", found)
 	}
 	return found
+}
+
+// remoteAgent is the address of an agent that answers every message with one.
+func remoteAgent(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	mux.HandleFunc("GET /.well-known/agent-card.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"name": "distant", "protocolVersion": "0.3.0", "url": "%s/rpc"}`, server.URL)
+	})
+	mux.HandleFunc("POST /rpc", func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			ID json.RawMessage `json:"id"`
+		}
+		if json.NewDecoder(r.Body).Decode(&call) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, "result": {"kind": "message", "messageId": "m", "role": "agent", `+
+			`"parts": [{"kind": "text", "text": "hello"}]}}`, call.ID)
+	})
+	return server.URL
 }
 
 // listen reads a stream: its gauge is there once somebody does.
