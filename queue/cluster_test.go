@@ -3,8 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"net"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,43 +15,9 @@ import (
 	"github.com/pawl-run/pawl/internal/redistest"
 )
 
-// startCluster is a Cluster of three masters.
-func startCluster(tb testing.TB) *redis.ClusterClient {
-	tb.Helper()
-	ctx := context.Background()
-	slots := [][2]int{{0, 5460}, {5461, 10922}, {10923, 16383}}
-	var first *redis.Client
-	var addrs []string
-	for i, span := range slots {
-		server := redistest.Start(tb, "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf")
-		node := server.Client(tb)
-		require.NoError(tb, node.Do(ctx, "cluster", "addslotsrange", span[0], span[1]).Err())
-		require.NoError(tb, node.Do(ctx, "cluster", "set-config-epoch", i+1).Err())
-		addrs = append(addrs, server.Addr())
-		if first == nil {
-			first = node
-			continue
-		}
-		host, port, err := net.SplitHostPort(server.Addr())
-		require.NoError(tb, err)
-		require.NoError(tb, first.ClusterMeet(ctx, host, port).Err())
-	}
-	for _, addr := range addrs {
-		node := redis.NewClient(&redis.Options{Addr: addr})
-		require.Eventually(tb, func() bool {
-			info := node.ClusterInfo(ctx).Val()
-			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3")
-		}, 2*deadline, 20*time.Millisecond)
-		require.NoError(tb, node.Close())
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
-	tb.Cleanup(func() { _ = client.Close() })
-	return client
-}
-
 func TestCaseH3_EverythingWorksOnACluster(t *testing.T) {
 	t.Parallel()
-	everythingWorks(t, startCluster(t))
+	everythingWorks(t, redistest.StartCluster(t).Client(t))
 }
 
 // What `pawl dev` falls back on. It proves nothing about Redis.

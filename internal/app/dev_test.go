@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -198,7 +197,7 @@ func TestAwaitDevRedis_SaysOnceWhatIsWrong(t *testing.T) {
 
 func TestStartRedisServer_EndsWhatAKilledRunLeftBehind(t *testing.T) {
 	t.Parallel()
-	path, err := exec.LookPath("redis-server")
+	path, err := redistest.Program()
 	require.NoError(t, err)
 	dir, logger := t.TempDir(), slog.New(slog.DiscardHandler)
 	leftover, err := redisserver.Start(t.Context(), path, dir, "--appendonly", "yes")

@@ -2,7 +2,6 @@ package redisserver_test
 
 import (
 	"context"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -10,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/internal/redisserver"
+	"github.com/pawl-run/pawl/internal/redistest"
 )
 
 func TestAServerAnswersUntilItIsStopped(t *testing.T) {
 	t.Parallel()
-	path, err := exec.LookPath("redis-server")
+	path, err := redistest.Program()
 	require.NoError(t, err)
 	server, err := redisserver.Start(t.Context(), path, t.TempDir(), "--appendonly", "yes")
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestAServerAnswersUntilItIsStopped(t *testing.T) {
 
 func TestWhatDoesNotComeUpIsAnErrorThatNamesItsLog(t *testing.T) {
 	t.Parallel()
-	path, err := exec.LookPath("redis-server")
+	path, err := redistest.Program()
 	require.NoError(t, err)
 	_, err = redisserver.Start(t.Context(), path, t.TempDir(), "--no-such-setting", "yes")
 	require.ErrorContains(t, err, "redis.log")

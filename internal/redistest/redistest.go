@@ -105,9 +105,9 @@ func newServer(dir string, args []string) (*Server, error) {
 }
 
 func (s *Server) start() error {
-	path, err := exec.LookPath("redis-server")
+	path, err := Program()
 	if err != nil {
-		return fmt.Errorf("redis-server is needed: run `make test`, which installs it, or install it by hand: %w", err)
+		return err
 	}
 	_, port, err := net.SplitHostPort(s.addr)
 	if err != nil {

@@ -3,11 +3,9 @@ package redisjournal
 import (
 	"context"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/execution"
@@ -15,41 +13,9 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-const clusterSlots = 16384
-
-// startCluster forms a Cluster of three masters.
-func startCluster(t *testing.T) *redis.ClusterClient {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	var addrs []string
-	var nodes []*redis.Client
-	for range 3 {
-		server := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000")
-		addrs = append(addrs, server.Addr())
-		nodes = append(nodes, server.Client(t))
-	}
-	for i, node := range nodes {
-		first, last := i*clusterSlots/3, (i+1)*clusterSlots/3-1
-		require.NoError(t, node.ClusterAddSlotsRange(ctx, first, last).Err())
-		host, port, err := net.SplitHostPort(addrs[0])
-		require.NoError(t, err)
-		require.NoError(t, node.ClusterMeet(ctx, host, port).Err())
-	}
-	for _, node := range nodes {
-		require.Eventually(t, func() bool {
-			info, err := node.ClusterInfo(ctx).Result()
-			return err == nil && containsAll(info, "cluster_state:ok", "cluster_known_nodes:3", "cluster_size:3")
-		}, 20*time.Second, 20*time.Millisecond)
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return client
-}
-
 func TestCaseH3_EveryCallStaysInsideASlotOfARealCluster(t *testing.T) {
 	t.Parallel()
-	rdb := startCluster(t)
+	rdb := redistest.StartCluster(t).Client(t)
 	cfg := Config{Prefix: redistest.Prefix()}
 	cfg.SweepLock, cfg.HandoffGrace = -1, time.Millisecond
 	store, err := New(rdb, cfg)

@@ -221,7 +221,7 @@ func sent(_ int, err error) error { return err }
 // Followers, of one execution and of all, are on a connection to one server, and hear what is written on any.
 func TestOnAClusterTheFeedOfEveryServerIsHeard(t *testing.T) {
 	t.Parallel()
-	rdb := startCluster(t)
+	rdb := redistest.StartCluster(t).Client(t)
 	store, err := New(rdb, Config{Prefix: redistest.Prefix()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })

@@ -1,7 +1,6 @@
 package redisjournal
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -12,15 +11,6 @@ import (
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
 )
-
-func containsAll(text string, parts ...string) bool {
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			return false
-		}
-	}
-	return true
-}
 
 // The embedded server is another implementation of Redis and of Lua: that the scripts run on it proves nothing but that.
 func TestTheScriptsRunOnTheEmbeddedServer(t *testing.T) {
