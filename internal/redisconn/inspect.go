@@ -21,7 +21,7 @@ const inspectTimeout = 10 * time.Second
 // Facts are what Redis told about itself. Of a cluster they are those of the first master; the warnings are of all.
 type Facts struct {
 	Server          string   `json:"server"`  // redis or valkey
-	Version         string   `json:"version"` // of the Redis protocol level, such as 7.2.4
+	Version         string   `json:"version"` // its own, such as 7.0.15
 	Mode            string   `json:"mode"`    // standalone, sentinel or cluster, as the server says
 	Nodes           int      `json:"nodes"`   // masters that were asked
 	MaxMemory       int64    `json:"maxMemoryBytes"`
@@ -122,8 +122,11 @@ func factsOf(info, config map[string]string) Facts {
 		MaxMemoryPolicy: known(info, "maxmemory_policy"), AppendOnly: Unknown,
 		AppendFsync: known(config, "appendfsync"), Snapshots: Unknown,
 	}
-	if _, ok := info["valkey_version"]; ok {
-		facts.Server = "valkey"
+	if version, ok := info["valkey_version"]; ok { // its redis_version is the one that it is compatible with, for ever 7.2.4
+		facts.Server, facts.Version = "valkey", version
+	}
+	if mode, ok := info["server_mode"]; ok { // Valkey's name for it
+		facts.Mode = mode
 	}
 	facts.MaxMemory, _ = strconv.ParseInt(info["maxmemory"], 10, 64) // 0 when it is not told
 	if policy, ok := config["maxmemory-policy"]; ok {

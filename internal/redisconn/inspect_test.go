@@ -98,7 +98,17 @@ func TestWarnings_JudgeTheVersion(t *testing.T) {
 		facts := factsOf(map[string]string{"redis_version": version}, nil)
 		require.Len(t, warningsOf(facts), warnings, version)
 	}
-	require.Equal(t, "valkey", factsOf(map[string]string{"valkey_version": "8.0"}, nil).Server)
+}
+
+func TestFactsOf_AValkeyIsShownAsWhatItIs(t *testing.T) {
+	t.Parallel()
+	facts := factsOf(map[string]string{
+		"redis_version": "7.2.4", "server_name": "valkey", "valkey_version": "8.1.1", "server_mode": "cluster",
+	}, nil)
+	require.Equal(t, "valkey", facts.Server)
+	require.Equal(t, "8.1.1", facts.Version)
+	require.Equal(t, "cluster", facts.Mode)
+	require.Empty(t, warningsOf(facts))
 }
 
 func TestMerge_NamesTheMasterOfAWarning(t *testing.T) {

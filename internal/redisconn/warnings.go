@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// oldest is the oldest major version of Redis that Pawl runs on.
+// oldest is the oldest major version of Redis that Pawl runs on. Valkey began with that one.
 const oldest = 7
 
 // ErrUnfit reports a Redis that must not hold a journal. Strict wraps it.
