@@ -3,7 +3,9 @@ package backend
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/url"
 	"strings"
@@ -42,7 +44,7 @@ func (a EndpointAuth) GoString() string { return a.String() }
 func (a EndpointAuth) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // DecodeEndpoint reads {"backend"?, "baseUrl", "auth"? {"type", …}, "target"?, "timeoutMs"?, "options"?} and fills in the
-// defaults. It refuses unknown fields by name, and what Check refuses.
+// defaults. It refuses unknown fields by name, anything behind the object, and what Check refuses.
 func DecodeEndpoint(data []byte) (Endpoint, error) {
 	var wire struct {
 		Backend   *string                    `json:"backend"`
@@ -56,6 +58,9 @@ func DecodeEndpoint(data []byte) (Endpoint, error) {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&wire); err != nil {
 		return Endpoint{}, InvalidConfig("endpoint: " + err.Error())
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Endpoint{}, InvalidConfig("endpoint: trailing bytes")
 	}
 	endpoint := Endpoint{
 		Backend: DefaultEndpointBackend, BaseURL: wire.BaseURL, Target: wire.Target,

@@ -129,6 +129,8 @@ func TestEndpoint(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"baseUrl":"https://a","backend":" "}`: "backend is blank",
 		`{}`:                                    "baseUrl is missing",
+		`{"baseUrl":"https://a"}}`:              "trailing bytes",
+		`{"baseUrl":"https://a"} {}`:            "trailing bytes",
 		`{"baseUrl":"ftp://a"}`:                 "not an http",
 		`{"baseUrl":"https://a","timeoutMs":0}`: "timeoutMs",
 		`{"baseUrl":"https://a","timeoutMs":9223372036854775807}`: "timeoutMs",

@@ -27,8 +27,9 @@ type answer struct {
 	begun     bool  // something of it has arrived
 	said      int   // bytes of text, reasoning and arguments that arrived
 	input     int64 // input tokens apart from cached ones
-	thoughts  []*thought
-	thoughtAt map[int64]*thought // by the index of their blocks
+	thoughts  []*thinking
+	thoughtAt map[int64]*thinking // by the index of their blocks
+	thought   int                 // bytes of them
 }
 
 // call is a tool call whose arguments are still coming.
@@ -39,7 +40,7 @@ type call struct {
 }
 
 func newAnswer(sink local.Sink) *answer {
-	return &answer{sink: sink, byIndex: map[int64]*call{}, thoughtAt: map[int64]*thought{}}
+	return &answer{sink: sink, byIndex: map[int64]*call{}, thoughtAt: map[int64]*thinking{}}
 }
 
 // add takes one event. Thinking, which is kept apart, and what the provider's own tools say are not the answer's.
@@ -57,10 +58,7 @@ func (a *answer) add(event sdk.MessageStreamEventUnion) {
 		case "text_delta":
 			a.say(event.Delta.Text)
 		case "thinking_delta", "signature_delta":
-			if t := a.thoughtAt[event.Index]; t != nil {
-				t.Thinking += event.Delta.Thinking
-				t.Signature += event.Delta.Signature
-			}
+			a.think(a.thoughtAt[event.Index], event.Delta.Thinking, event.Delta.Signature)
 		case "input_json_delta":
 			if c := a.byIndex[event.Index]; c != nil {
 				c.arguments.WriteString(event.Delta.PartialJSON)
@@ -82,8 +80,7 @@ func (a *answer) begin(index int64, block sdk.ContentBlockStartEventContentBlock
 	case "text":
 		a.say(block.Text)
 	case "thinking", "redacted_thinking":
-		t := &thought{Thinking: block.Thinking, Signature: block.Signature, Redacted: block.Data}
-		a.thoughts, a.thoughtAt[index] = append(a.thoughts, t), t
+		a.beginThinking(index, block)
 	case "tool_use":
 		if len(a.calls) == maxCalls {
 			a.tooMany = true

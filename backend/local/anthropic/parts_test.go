@@ -102,3 +102,26 @@ func TestThinkingGoesBackWithinItsTurn(t *testing.T) {
 	require.NotContains(t, over, "secret", "the turn is over")
 	require.Contains(t, over, `"budget_tokens"`)
 }
+
+// The store keeps what goes back, so what a server sends as thinking must not be without bound.
+func TestThinkingWithoutBoundIsNotKept(t *testing.T) {
+	t.Parallel()
+	const pieces, piece = 20_000, 64
+	stream := []string{
+		`{"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+	}
+	for range pieces {
+		stream = append(stream, `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"`+strings.Repeat("x", piece)+`"}}`)
+	}
+	stream = append(
+		stream,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"screen","input":{}}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`,
+		`{"type":"message_stop"}`,
+	)
+	_, response, _, err := ask(t, events(stream...), thinking, hello())
+	require.NoError(t, err)
+	require.Len(t, response.ToolCalls, 1)
+	require.True(t, response.Provider == nil, "it is not kept")
+}

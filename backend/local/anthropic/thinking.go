@@ -2,9 +2,11 @@ package anthropic
 
 import (
 	"encoding/json"
+	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/pawl-run/pawl/backend/local/internal/wire"
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -16,12 +18,40 @@ type thought struct {
 	Redacted  string `json:"redacted,omitempty"`
 }
 
+// thinking is a block of it that is still coming.
+type thinking struct {
+	text, signature strings.Builder
+	redacted        string
+}
+
+func (a *answer) beginThinking(index int64, block sdk.ContentBlockStartEventContentBlockUnion) {
+	t := &thinking{redacted: block.Data}
+	a.thoughts, a.thoughtAt[index] = append(a.thoughts, t), t
+	a.thought += len(block.Data)
+	a.think(t, block.Thinking, block.Signature)
+}
+
+// think takes in a piece of a block of thinking; nil: of another block.
+func (a *answer) think(t *thinking, text, signature string) {
+	if t == nil {
+		return
+	}
+	if a.thought += len(text) + len(signature); a.thought <= wire.MaxReasoning {
+		t.text.WriteString(text)
+		t.signature.WriteString(signature)
+	}
+}
+
 // state is what is kept of an answer; nil when its thinking is not needed again: nothing follows an answer without calls.
 func (a *answer) state(name string) *execution.ProviderState {
-	if len(a.thoughts) == 0 || len(a.calls) == 0 {
+	if len(a.thoughts) == 0 || len(a.calls) == 0 || a.thought > wire.MaxReasoning {
 		return nil
 	}
-	data, err := json.Marshal(a.thoughts)
+	kept := make([]thought, len(a.thoughts))
+	for i, t := range a.thoughts {
+		kept[i] = thought{Thinking: t.text.String(), Signature: t.signature.String(), Redacted: t.redacted}
+	}
+	data, err := json.Marshal(kept)
 	if err != nil {
 		return nil // strings always encode
 	}

@@ -5,15 +5,13 @@ import (
 
 	sdk "github.com/openai/openai-go/v3"
 
+	"github.com/pawl-run/pawl/backend/local/internal/wire"
 	"github.com/pawl-run/pawl/execution"
 )
 
 // reasoningField is where servers such as DeepSeek's give a model's reasoning. Those that have it want it back with the
 // results of the calls that it led to.
 const reasoningField = "reasoning_content"
-
-// maxReasoning bounds what is kept of the reasoning of an answer; more of it is not given back at all.
-const maxReasoning = 1 << 20
 
 // think takes in what a chunk holds of the reasoning.
 func (a *answer) think(delta sdk.ChatCompletionChunkChoiceDelta) {
@@ -22,14 +20,14 @@ func (a *answer) think(delta sdk.ChatCompletionChunkChoiceDelta) {
 	if !ok || json.Unmarshal([]byte(field.Raw()), &text) != nil {
 		return
 	}
-	if a.said += len(text); a.reasoning.Len() <= maxReasoning {
+	if a.said += len(text); a.reasoning.Len() <= wire.MaxReasoning {
 		a.reasoning.WriteString(text)
 	}
 }
 
 // state is what is kept of an answer's reasoning; nil when nothing will want it back.
 func (a *answer) state(name string) *execution.ProviderState {
-	if a.reasoning.Len() == 0 || a.reasoning.Len() > maxReasoning || len(a.calls) == 0 {
+	if a.reasoning.Len() == 0 || a.reasoning.Len() > wire.MaxReasoning || len(a.calls) == 0 {
 		return nil
 	}
 	data, err := json.Marshal(a.reasoning.String())

@@ -2,6 +2,9 @@ package wire
 
 import "github.com/pawl-run/pawl/execution"
 
+// MaxReasoning bounds the bytes that are kept of the reasoning of an answer; more of it is not given back at all.
+const MaxReasoning = 1 << 20
+
 // Turn is where the turn under way begins in a history: behind the last thing that a user said. What a provider wants back
 // of its answers it wants back of those from there on.
 func Turn(history []execution.Message) int {
