@@ -48,6 +48,10 @@ func everyCall() map[string]func(context.Context, *client.Client) error {
 			_, err := c.Checkpoints(ctx, id, 5, 6)
 			return err
 		},
+		"tool calls": func(ctx context.Context, c *client.Client) error {
+			_, err := c.ToolCalls(ctx, id, 5, 6)
+			return err
+		},
 		"why": func(ctx context.Context, c *client.Client) error { _, err := c.Why(ctx, id); return err },
 		"input": func(ctx context.Context, c *client.Client) error {
 			_, err := c.SubmitInput(ctx, id, execution.SubmitInput{OperationID: "o"})
@@ -83,6 +87,7 @@ func TestCallsAreSentAsTheAPIHasThem(t *testing.T) {
 		"events":               `GET ` + at + `/events?after=2&limit=1 `,
 		"messages":             `GET ` + at + `/messages?from=5&limit=6 `,
 		"checkpoints":          `GET ` + at + `/checkpoints?from=5&limit=6 `,
+		"tool calls":           `GET ` + at + `/tool-calls?after=5&limit=6 `,
 		"why":                  `GET ` + at + `/why `,
 		"input":                `POST ` + at + `/input {"operationId":"o","input":{"type":""}}`,
 		"cancel":               `POST ` + at + `/cancel `,
@@ -106,7 +111,7 @@ func TestCallsAreSentAsTheAPIHasThem(t *testing.T) {
 		require.NoError(t, everyCall()[name](bounded(t), c), name)
 		require.Equal(t, want, got)
 	}
-	require.Len(t, everyCall(), 19)
+	require.Len(t, everyCall(), 20)
 }
 
 func TestASubmissionWithoutAKeyIsOneExecutionWhateverIsLost(t *testing.T) {

@@ -53,6 +53,29 @@ func (c *Client) AllCheckpoints(
 	})
 }
 
+// ToolCalls returns a page of an execution's tool calls as the ledger has them; see link.RuntimeLink.
+func (c *Client) ToolCalls(
+	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
+) (execution.ToolCallPage, error) {
+	var page execution.ToolCallPage
+	_, err := c.do(ctx, call{
+		method: http.MethodGet, path: executionPath(id, "/tool-calls"), repeat: true,
+		query: url.Values{"after": {formatSequence(after)}, "limit": {strconv.Itoa(limit)}},
+	}, &page)
+	return page, err
+}
+
+// AllToolCalls is ToolCalls page by page up to the newest, as a sequence. An error is the last pair.
+func (c *Client) AllToolCalls(
+	ctx context.Context, id execution.ID, after execution.Sequence,
+) iter.Seq2[execution.LedgerEntry, error] {
+	return pages(func() ([]execution.LedgerEntry, bool, error) {
+		page, err := c.ToolCalls(ctx, id, after, pageSize)
+		after = page.NextAfter
+		return page.ToolCalls, page.HasMore, err
+	})
+}
+
 // Why says what the execution waits for, and what happens next by itself.
 func (c *Client) Why(ctx context.Context, id execution.ID) (execution.Why, error) {
 	var why execution.Why

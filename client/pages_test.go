@@ -58,6 +58,14 @@ func TestSequencesGoThroughThePages(t *testing.T) {
 	require.Equal(t, []string{"from=0&limit=100", "from=1&limit=100", "from=1&limit=100"}, asked)
 
 	asked = nil
+	c, _ = script(t, pagesOf(&asked, `{"toolCalls":[{"callId":"call_0_0","state":"brewing","later":1}],"nextAfter":7,"hasMore":true}`,
+		`{"toolCalls":[],"nextAfter":900,"hasMore":true}`, `{"toolCalls":[{"callId":"call_1_0","state":"done"}],"nextAfter":905}`)...)
+	got, err = collect(c.AllToolCalls(bounded(t), id, 2), func(e execution.LedgerEntry) any { return string(e.CallID) + " " + string(e.State) })
+	require.NoError(t, err)
+	require.Equal(t, []string{"call_0_0 brewing", "call_1_0 done"}, got)
+	require.Equal(t, []string{"after=2&limit=100", "after=7&limit=100", "after=900&limit=100"}, asked)
+
+	asked = nil
 	c, _ = script(t, pagesOf(&asked, `{"events":[{"sequence":1,"type":"execution_queued"}],"nextAfter":1,"hasMore":true}`,
 		`{"events":[{"sequence":2,"type":"tea_ready","cups":2}],"nextAfter":2}`)...)
 	got, err = collect(c.AllEvents(bounded(t), id, 0), func(e execution.Event) any { return e.Payload.EventType() })

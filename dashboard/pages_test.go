@@ -74,7 +74,7 @@ func open(t *testing.T, rdb *redis.Client, keys bool, change ...func(*auth.Confi
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	s.service, err = link.New(link.Config{
 		Journal: s.store, Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
-		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Forking: linktest.ForkWith, Logger: quiet,
+		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Call: linktest.CallOf, Forking: linktest.ForkWith, Logger: quiet,
 	})
 	require.NoError(t, err)
 	cfg := httpapi.Config{Link: s.service, Logger: quiet}

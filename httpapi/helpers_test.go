@@ -50,7 +50,7 @@ func serve(t testing.TB, store journal.Store, change ...func(*httpapi.Config)) *
 	t.Helper()
 	service, err := link.New(link.Config{
 		Journal: store, Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
-		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Forking: linktest.ForkWith,
+		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Call: linktest.CallOf, Forking: linktest.ForkWith,
 		Reread: 50 * time.Millisecond, Logger: quiet(),
 	})
 	require.NoError(t, err)

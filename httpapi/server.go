@@ -144,6 +144,7 @@ func (s *Server) routes() {
 	e.GET("/v1/executions/:id/blobs/:hash", s.blob)
 	e.GET("/v1/executions/:id/messages", s.messages)
 	e.GET("/v1/executions/:id/checkpoints", s.checkpoints)
+	e.GET("/v1/executions/:id/tool-calls", s.toolCalls)
 	e.GET("/v1/executions/:id/why", s.why)
 	e.POST("/v1/executions/:id/input", s.input)
 	e.POST("/v1/executions/:id/cancel", s.cancel)

@@ -58,6 +58,10 @@ type RuntimeLink interface {
 	Messages(ctx context.Context, id execution.ID, from, limit int) (execution.MessagePage, error)
 	// Checkpoints returns at most limit checkpoints from step from on.
 	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) (execution.CheckpointPage, error)
+	// ToolCalls returns at most limit of the execution's tool calls as the ledger has them, in the order in which they were
+	// planned: those whose tool_started event has a sequence above after; fewer when they are large, or far apart in the log.
+	// after and limit are as in Events.
+	ToolCalls(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (execution.ToolCallPage, error)
 	// Why says what the execution waits for, and what happens next by itself.
 	Why(ctx context.Context, id execution.ID) (execution.Why, error)
 	// Fork submits an execution that goes on from a checkpoint of this one, in a conversation of its own. key is as in Create.

@@ -43,7 +43,7 @@ func service(t testing.TB, store journal.Store, change ...func(*link.Config)) *l
 	t.Helper()
 	cfg := link.Config{
 		Journal: store, Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
-		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Forking: linktest.ForkWith,
+		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Call: linktest.CallOf, Forking: linktest.ForkWith,
 		Reread: 50 * time.Millisecond, Logger: quiet(),
 	}
 	for _, f := range change {

@@ -51,10 +51,15 @@ const (
 	smallRead = 256 << 10
 )
 
-// gatherPage reads on until it has limit entries or maxPageBytes, or read brings fewer than it was asked for. One entry
-// always comes, however large it is. read is told how many entries it has brought already.
+// gatherPage is gatherSized of entries that are bytes.
 func gatherPage(limit int, read func(read, limit int) ([][]byte, error)) ([][]byte, error) {
-	var page [][]byte
+	return gatherSized(limit, func(entry []byte) int { return len(entry) }, read)
+}
+
+// gatherSized reads on until it has limit entries or maxPageBytes, or read brings fewer than it was asked for. One entry
+// always comes, however large it is. read is told how many entries it has brought already.
+func gatherSized[T any](limit int, sizeOf func(T) int, read func(read, limit int) ([]T, error)) ([]T, error) {
+	var page []T
 	for bytes, size := 0, firstRead; len(page) < limit && bytes < maxPageBytes; {
 		wanted := min(limit-len(page), size)
 		some, err := read(len(page), wanted)
@@ -63,7 +68,7 @@ func gatherPage(limit int, read func(read, limit int) ([][]byte, error)) ([][]by
 		}
 		before := bytes
 		for _, entry := range some {
-			if bytes += len(entry); bytes > maxPageBytes && len(page) > 0 {
+			if bytes += sizeOf(entry); bytes > maxPageBytes && len(page) > 0 {
 				return page, nil
 			}
 			page = append(page, entry)

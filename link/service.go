@@ -30,6 +30,7 @@ type Journal interface {
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (journal.EventPage, error)
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
 	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([]journal.StoredCheckpoint, error)
+	Ledger(ctx context.Context, id execution.ID, calls []execution.CallID) ([]journal.LedgerEntry, error)
 	Inspect(ctx context.Context, id execution.ID) (journal.Inspection, error)
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	PutDefinition(ctx context.Context, hash string, definition []byte) error
@@ -62,6 +63,9 @@ type Config struct {
 	Boundary func([]byte) (execution.Checkpoint, error)
 	// Message decodes a stored message. Required; the step machine knows how.
 	Message func([]byte) (execution.Message, error)
+	// Call gives what a client sees of a ledger entry: the call as it is planned now, and its result once it has a receipt.
+	// With an error about one of them it gives the other. Required; the step machine knows how.
+	Call func(journal.LedgerEntry) (execution.ToolCall, *execution.ToolResult, error)
 	// Forking gives what a fork is stored with but for its names: checkpoint 0, the name of its boundary, the messages that
 	// it adds, and how much it takes of the other one's history, whose checkpoints 0 and at the fork it gets. says: the
 	// request's input is the fork's own. Required; the step machine knows how.
@@ -102,6 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"Opening", c.Opening == nil},
 		{"Boundary", c.Boundary == nil},
 		{"Message", c.Message == nil},
+		{"Call", c.Call == nil},
 		{"Forking", c.Forking == nil},
 	}
 	for _, r := range required {

@@ -246,7 +246,7 @@ func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {
 	t.Parallel()
 	valid := link.Config{
 		Journal: memory(t), Catalog: linktest.Catalog(t), Enqueuer: nowhere{}, Opening: linktest.OpenWith,
-		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Forking: linktest.ForkWith,
+		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Call: linktest.CallOf, Forking: linktest.ForkWith,
 	}
 	cases := map[string]func(*link.Config){
 		"Journal":        func(c *link.Config) { c.Journal = nil },
@@ -254,6 +254,7 @@ func TestConfigNamesTheFieldThatIsWrong(t *testing.T) {
 		"Enqueuer":       func(c *link.Config) { c.Enqueuer = nil },
 		"Opening":        func(c *link.Config) { c.Opening = nil },
 		"Boundary":       func(c *link.Config) { c.Boundary = nil },
+		"Call":           func(c *link.Config) { c.Call = nil },
 		"Message":        func(c *link.Config) { c.Message = nil },
 		"Forking":        func(c *link.Config) { c.Forking = nil },
 		"MaxOpen":        func(c *link.Config) { c.MaxOpen = -1 },

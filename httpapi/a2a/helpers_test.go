@@ -97,7 +97,7 @@ func serve(t testing.TB, store journal.Store, c change) *peer {
 	agents := catalog(t)
 	service, err := link.New(link.Config{
 		Journal: store, Catalog: agents, Enqueuer: nowhere{}, Opening: linktest.OpenWith,
-		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Forking: linktest.ForkWith,
+		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Call: linktest.CallOf, Forking: linktest.ForkWith,
 		Reread: 50 * time.Millisecond, Logger: quiet(),
 	})
 	require.NoError(t, err)

@@ -70,7 +70,7 @@ func shown() []struct {
 		answer(execution.Origin{}, "Origin"), answer(execution.Interaction{}, "Interaction"),
 		answer(execution.InteractionCall{}, "InteractionCall"), answer(execution.ListPage{}, "ListPage"),
 		answer(execution.Why{}, "Why"), answer(execution.WhyNext{}, "WhyNext"), answer(execution.WhyHolder{}, "WhyHolder"),
-		answer(execution.WhyQueue{}, "WhyQueue"), answer(execution.WhyFailure{}, "WhyFailure"),
+		answer(execution.WhyQueue{}, "WhyQueue"), answer(execution.WhyFailure{}, "WhyFailure"), answer(execution.WhyNeed{}, "WhyNeed"),
 		answer(execution.MessagePage{}, "MessagePage"),
 		{value: execution.HistoryMessage{}, schemas: "HistoryMessage", hidden: []string{"provider"}},
 		{value: execution.ToolCall{}, schemas: "MessageToolCall", hidden: []string{"providerId"}},
@@ -78,6 +78,7 @@ func shown() []struct {
 		answer(execution.BlobRef{}, "BlobRef"), answer(execution.CheckpointPage{}, "CheckpointPage"),
 		answer(execution.Checkpoint{}, "Checkpoint"), answer(execution.AgentSummary{}, "AgentSummary"),
 		answer(execution.Capabilities{}, "Capabilities"), answer(execution.StreamToken{}, "StreamToken"),
+		answer(execution.ToolCallPage{}, "ToolCallPage"), answer(execution.LedgerEntry{}, "LedgerEntry"),
 		answer(execution.EventPage{}, "EventPage"), answer(execution.BulkResult{}, "BulkResult"),
 		answer(execution.BulkFailure{}, "BulkFailure"),
 		{value: execution.Frame{}, schemas: "Frame", added: []string{"executionId"}},
@@ -184,7 +185,8 @@ func TestWordsAreThoseOfTheGoTypes(t *testing.T) {
 		"OnExpiry": "Interaction.properties.onExpiry.enum", "Priority": "CreateRequest.properties.priority.enum",
 		"FrameType": "Frame.properties.type.enum", "Role": "HistoryMessage.properties.role.enum",
 		"ToolErrorKind": "MessageToolResult.properties.errorKind.enum", "PartType": "MessagePart.properties.type.enum",
-		"BulkAction": "BulkRequest.properties.action.enum",
+		"BulkAction": "BulkRequest.properties.action.enum", "CallState": "LedgerEntry.properties.state.enum",
+		"Recovery": "LedgerEntry.properties.recovery.enum",
 	} {
 		var described []string
 		for _, word := range at(path).([]any) {

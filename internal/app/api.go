@@ -82,7 +82,7 @@ func newServer(
 		return nil, nil, err
 	}
 	service, err := link.New(link.Config{
-		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot, RemoteTask: executor.RemoteTask,
+		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Call: executor.LedgerCall, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot, RemoteTask: executor.RemoteTask,
 		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Broker: linkBroker(broker), Logger: deps.Logger,
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ func reads(t *testing.T, l link.RuntimeLink, id execution.ID) map[string]error {
 	_, errs["events"] = l.Events(ctx, id, 0, 10)
 	_, errs["messages"] = l.Messages(ctx, id, 0, 10)
 	_, errs["checkpoints"] = l.Checkpoints(ctx, id, 0, 10)
+	_, errs["tool calls"] = l.ToolCalls(ctx, id, 0, 10)
 	_, errs["why"] = l.Why(ctx, id)
 	stream, err := l.Follow(ctx, id, 0)
 	if errs["follow"] = err; err == nil {

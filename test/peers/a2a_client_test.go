@@ -53,7 +53,7 @@ func faceForNode(t *testing.T, secured bool) *faced {
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
 	service, err := link.New(link.Config{
 		Journal: store, Catalog: catalog, Enqueuer: noQueue{}, Opening: linktest.OpenWith,
-		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Forking: linktest.ForkWith, Logger: logger,
+		Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Call: linktest.CallOf, Forking: linktest.ForkWith, Logger: logger,
 	})
 	require.NoError(t, err)
 	f := &faced{Server: httptest.NewUnstartedServer(nil), t: t, store: store}

@@ -50,7 +50,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	service, err := link.New(link.Config{
 		Journal: store, Catalog: linktest.Catalog(t), Enqueuer: nowhere{},
-		Opening: linktest.OpenWith, Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Forking: linktest.ForkWith,
+		Opening: linktest.OpenWith, Boundary: linktest.BoundaryOf, Message: linktest.MessageOf, Call: linktest.CallOf, Forking: linktest.ForkWith,
 	})
 	require.NoError(t, err)
 	return &world{Stack: stack, t: t, store: store, link: service.As(execution.LocalAuthority())}
