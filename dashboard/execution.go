@@ -85,7 +85,11 @@ func follow(body *oneBody) *live {
 	for _, of := range execution.FrameTypes() {
 		types = append(types, string(of))
 	}
-	return &live{URL: at, Types: all.Types + " " + strings.Join(types, " "), PaceMs: 400}
+	page := &live{URL: at, Types: all.Types + " " + strings.Join(types, " "), PaceMs: 400}
+	if wait := body.View.Wait; wait != nil && wait.Kind == execution.WaitChild {
+		page.AgainMs = 10_000 // what becomes of its children is in their streams
+	}
+	return page
 }
 
 // execution shows what an execution does and why.

@@ -42,6 +42,8 @@ type live struct {
 	URL    string
 	Types  string // of events and frames, with spaces between
 	PaceMs int    // the least time between two looks at the page
+	// AgainMs is the time until the page is looked at although the stream says nothing; 0: it is not.
+	AgainMs int
 }
 
 // names of the views, each with a file of its own.

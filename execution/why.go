@@ -31,6 +31,7 @@ type Why struct {
 	Holder     *WhyHolder  `json:"holder,omitempty"`    // who holds the claim
 	Queue      *WhyQueue   `json:"queue,omitempty"`     // where its task stands
 	Children   []Child     `json:"children,omitempty"`  // those that have not ended, if it waits for them
+	Needs      []WhyNeed   `json:"needs,omitempty"`     // what people have to do, the first of it
 	LastError  *WhyFailure `json:"lastError,omitempty"` // why the last attempt failed
 }
 
@@ -54,6 +55,18 @@ type WhyQueue struct {
 	Position int64  `json:"position"`
 	Workers  int    `json:"workers"`
 	Paused   bool   `json:"paused,omitempty"` // an operator has paused it
+}
+
+// MaxWhyNeeds is how many needs are told at most.
+const MaxWhyNeeds = 5
+
+// WhyNeed is something that a person has to do: to answer the interaction of an execution, or to resume it. That is the
+// execution which was asked about, or one below it, for which it waits.
+type WhyNeed struct {
+	Execution   ID           `json:"executionId"`
+	Agent       string       `json:"agent"`
+	Interaction *Interaction `json:"interaction,omitempty"` // to be answered
+	Suspension  *Suspension  `json:"suspension,omitempty"`  // to be resumed
 }
 
 // WhyFailure is the last failed attempt at the step.

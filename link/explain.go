@@ -46,6 +46,9 @@ func (f *facts) explain() execution.Why {
 	default:
 		f.runnable(&why)
 	}
+	if need := needOf(row); need != nil {
+		why.Needs = []execution.WhyNeed{*need}
+	}
 	f.deadline(&why)
 	f.overdue(&why)
 	return why

@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -299,6 +300,12 @@ func TestWhyNamesTheChildrenAndWhatTheFirstWaitsFor(t *testing.T) {
 	require.Contains(t, f.explain().Detail, "about to go on")
 	f.family = &family{all: 2, open: open[:1]}
 	require.NotContains(t, f.explain().Detail, "Of the first")
+	f.family = &family{all: 2, open: open[:1], first: &first, needs: []execution.WhyNeed{
+		{Execution: "exec_child", Agent: "researcher", Interaction: &execution.Interaction{Prompt: strings.Repeat("é", 201)}},
+	}}
+	require.NotContains(t, f.explain().Detail, "Of the first")
+	require.Contains(t, f.explain().Detail, `A person is needed: exec_child (researcher) asks "`+strings.Repeat("é", 200)+`…".`)
+	require.Equal(t, f.family.needs, f.explain().Needs)
 }
 
 func TestWhySaysThatAParentHasEnded(t *testing.T) {

@@ -31,10 +31,38 @@ func (f *facts) children(why *execution.Why) {
 	}
 	why.Detail = fmt.Sprintf("%d of its %s not ended, and their results let it go on: %s.", len(f.family.open),
 		counted(int64(f.family.all), "child has", "children have"), strings.Join(names, ", "))
-	if f.family.first != nil {
+	switch {
+	case len(f.family.needs) > 0:
+		why.Needs = f.family.needs
+		why.Detail = sentences(why.Detail, needed(f.family.needs))
+	case f.family.first != nil:
 		first := f.family.first.explain()
 		why.Detail = sentences(why.Detail, "Of the first: "+first.Detail)
 	}
+}
+
+// needed says who waits for people, and for what.
+func needed(needs []execution.WhyNeed) string {
+	texts := make([]string, len(needs))
+	for i, need := range needs {
+		texts[i] = fmt.Sprintf("%s (%s) is suspended", need.Execution, need.Agent)
+		switch {
+		case need.Interaction != nil:
+			texts[i] = fmt.Sprintf("%s (%s) asks %q", need.Execution, need.Agent, shortened(need.Interaction.Prompt))
+		case need.Suspension != nil:
+			texts[i] = fmt.Sprintf("%s (%s) is suspended, %s", need.Execution, need.Agent, need.Suspension.Reason)
+		}
+	}
+	return "A person is needed: " + strings.Join(texts, "; ")
+}
+
+// shortened is the beginning of what somebody asks.
+func shortened(text string) string {
+	const longest = 200
+	if runes := []rune(text); len(runes) > longest {
+		return string(runes[:longest]) + "…"
+	}
+	return text
 }
 
 // left: the execution is a child whose parent ended while nobody held it.

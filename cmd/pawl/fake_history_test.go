@@ -36,7 +36,12 @@ func (f *fakeRemote) Checkpoints(
 	return next(&f.checkpoints), f.err
 }
 
-func (f *fakeRemote) Why(context.Context, execution.ID) (execution.Why, error) { return f.why, f.err }
+func (f *fakeRemote) Why(context.Context, execution.ID) (execution.Why, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.whys++
+	return f.why, f.err
+}
 
 func (f *fakeRemote) Fork(
 	_ context.Context, id execution.ID, key string, request execution.ForkRequest,

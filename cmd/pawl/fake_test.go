@@ -32,6 +32,7 @@ type fakeRemote struct {
 
 	calls       []string // of the calls below, with what they were asked
 	why         execution.Why
+	whys        int // how often that was asked
 	messages    []execution.MessagePage
 	checkpoints []execution.CheckpointPage
 	bulk        []execution.BulkResult

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -95,8 +94,7 @@ func standing(view execution.View) (lines [][2]string) {
 		lines = append(lines, [2]string{"requested", "pause"})
 	}
 	if view.Suspension != nil {
-		text := strings.TrimSuffix(string(view.Suspension.Reason)+": "+oneLine(view.Suspension.Detail), ": ")
-		lines = append(lines, [2]string{"suspended", text}, [2]string{"go on with", fmt.Sprintf("%s resume %s", self(), view.ID)})
+		lines = append(lines, [2]string{"suspended", suspensionText(*view.Suspension)}, [2]string{"go on with", resumeCommand(view.ID)})
 	}
 	if view.Interaction != nil && view.State == execution.WaitingForInput {
 		lines = append(lines, [2]string{"asks", oneLine(view.Interaction.Prompt)}, [2]string{"answer with", answerCommand(view.ID, view.Interaction)})

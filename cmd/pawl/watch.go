@@ -12,16 +12,21 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// quiet is how long nothing may come before the watch asks where the execution stands.
-const quiet = 10 * time.Second
+// How long nothing may come before the watch asks where the execution stands: once soon after something came, then now and
+// then.
+const (
+	soon  = 3 * time.Second
+	quiet = 10 * time.Second
+)
 
 func newWatch(s streams, dial dialer) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "watch ID", Short: "Follow an execution to its end",
 		Long: "Follow an execution from its first event to its end: one line per event, text as it arrives on a terminal.\n" +
-			"When a person is needed it asks at a prompt, or prints the command that answers. It survives restarts of the\n" +
-			"API. Ctrl-C ends the watch and not the execution.",
+			"When a person is needed it asks at a prompt, or prints the command that answers. While the execution waits for\n" +
+			"its children it says for which, and what these need. It survives restarts of the API. Ctrl-C ends the watch and\n" +
+			"not the execution.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0])
@@ -53,6 +58,7 @@ type watcher struct {
 	asked   execution.RequestID // the newest request that was shown
 	lines   chan string         // what is typed; nil until it is needed
 	awayFor bool                // the API does not answer
+	family  childrenWatch       // what was said of its children
 }
 
 // watch follows the execution and answers with the exit code of its end.
@@ -99,7 +105,7 @@ func pump(ctx context.Context, stream execution.Stream) <-chan received {
 }
 
 func (w *watcher) follow(ctx context.Context, items <-chan received) error {
-	silence := time.NewTimer(quiet)
+	silence := time.NewTimer(soon)
 	defer silence.Stop()
 	for w.render.firstFail == nil {
 		select {
@@ -109,7 +115,7 @@ func (w *watcher) follow(ctx context.Context, items <-chan received) error {
 			if !ok {
 				return w.interrupted()
 			}
-			silence.Reset(quiet)
+			silence.Reset(soon)
 			if done, err := w.take(ctx, got); done {
 				return err
 			}
@@ -244,7 +250,7 @@ func (w *watcher) suspended(ctx context.Context) (bool, error) {
 	if err != nil || view.State != execution.Suspended {
 		return false, nil // the next look around tells
 	}
-	w.render.note("Suspended: it does nothing until it is resumed. When what stopped it is mended: %s resume %s", self(), w.id)
+	w.render.note("Suspended: it does nothing until it is resumed. When what stopped it is mended: %s", resumeCommand(w.id))
 	return true, &exit{code: exitSuspended}
 }
 
@@ -267,6 +273,7 @@ func (w *watcher) lookAround(ctx context.Context) {
 	if view.State == execution.WaitingForInput && view.Interaction != nil {
 		w.show(view.Interaction)
 	}
+	w.children(ctx, view)
 }
 
 func (w *watcher) back() {

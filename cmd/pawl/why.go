@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +16,11 @@ func newWhy(s streams, dial dialer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "why ID", Short: "Say what an execution waits for and what happens next", Args: cobra.ExactArgs(1),
 		Long: "Say what an execution waits for, since when, and what happens next by itself; who holds it, where its task stands\n" +
-			"in its queue and how many live workers serve that, and why the last attempt failed.\n\n" +
+			"in its queue and how many live workers serve that, and why the last attempt failed. Where a person is needed, for it\n" +
+			"or for a child that it waits for, it prints the command that answers or resumes.\n\n" +
 			"With --json one value: {state, waitingFor, sinceAtMs, detail, next?: {atMs, what}, holder?: {workerId, node,\n" +
-			"claimExpiresAtMs}, queue?: {name, position, workers}, lastError?: {code, message, attempt, atMs}}.",
+			"claimExpiresAtMs}, queue?: {name, position, workers}, children?: [{executionId, callId, agent, state}], needs?:\n" +
+			"[{executionId, agent, interaction?, suspension?}], lastError?: {code, message, attempt, atMs}}.",
 		Example: asTyped(self(), "  pawl why exec_07…"),
 		RunE: onExecution(dial, func(ctx context.Context, to target, _ []string) error {
 			why, err := to.api.Why(ctx, to.id)
@@ -43,6 +46,11 @@ func tellWhy(s streams, id execution.ID, why execution.Why, now time.Time) error
 	if why.Detail != "" {
 		t.row("why", oneLine(why.Detail))
 	}
+	for _, need := range why.Needs {
+		for _, row := range needRows(id, need) {
+			t.row(row...)
+		}
+	}
 	if why.SinceAtMs != 0 {
 		t.row("since", fmt.Sprintf("%s (%s)", instant(why.SinceAtMs), away(now, why.SinceAtMs)))
 	}
@@ -66,6 +74,32 @@ func tellWhy(s streams, id execution.ID, why execution.Why, now time.Time) error
 	}
 	return nil
 }
+
+// needRows say what a person has to do, and the command that does it: for the execution itself, or for one below it.
+func needRows(id execution.ID, need execution.WhyNeed) (rows [][]string) {
+	if need.Execution != id {
+		rows = append(rows, []string{"child", fmt.Sprintf("%s (%s)", need.Execution, oneLine(need.Agent))})
+	}
+	switch {
+	case need.Interaction != nil:
+		rows = append(rows, []string{"asks", oneLine(need.Interaction.Prompt)})
+		for _, call := range callsOf(need.Interaction) {
+			rows = append(rows, []string{"about", call})
+		}
+		rows = append(rows, []string{"answer with", answerCommand(need.Execution, need.Interaction)})
+	case need.Suspension != nil:
+		rows = append(rows, []string{"suspended", suspensionText(*need.Suspension)}, []string{"go on with", resumeCommand(need.Execution)})
+	}
+	return rows
+}
+
+// suspensionText is the reason, and what else is known.
+func suspensionText(s execution.Suspension) string {
+	return strings.TrimSuffix(string(s.Reason)+": "+oneLine(s.Detail), ": ")
+}
+
+// resumeCommand is what a person types to resume.
+func resumeCommand(id execution.ID) string { return fmt.Sprintf("%s resume %s", self(), id) }
 
 func queueText(q execution.WhyQueue) string {
 	text := ""

@@ -113,14 +113,24 @@ const follow = () => {
   let waiting = 0;
   let again = false;
   let ended = false;
+  let later = 0;
   const source = new EventSource(live);
+  // What its stream does not tell of, such as its children, is looked at now and then.
+  const lookLater = (body) => {
+    clearTimeout(later);
+    if (body.dataset.again) later = setTimeout(changed, Number(body.dataset.again));
+  };
   const refresh = async () => {
     waiting = 1;
     again = false;
     try {
       const fresh = await look();
       if (fresh && !fresh.body.dataset.live) { ended = true; source.close(); say("", ""); }
-    } catch { say("off", "reconnecting…"); }
+      lookLater((fresh ?? document).body);
+    } catch {
+      say("off", "reconnecting…");
+      lookLater(document.body);
+    }
     setTimeout(() => { waiting = 0; if (again) refresh(); }, Number(pace));
   };
   const changed = () => { if (waiting) again = true; else refresh(); };
@@ -137,7 +147,8 @@ const follow = () => {
       changed();
     });
   }
-  window.addEventListener("pagehide", () => source.close());
+  lookLater(document.body);
+  window.addEventListener("pagehide", () => { clearTimeout(later); source.close(); });
 };
 
 follow();

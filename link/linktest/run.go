@@ -129,6 +129,7 @@ func Run(t *testing.T, open Open) {
 		{"a cancel reaches the children", cancelTree},
 		{"why names the open children and says what the first one waits for", whyTree},
 		{"why says what people have to do for an execution and for those below it", whyNeeds},
+		{"why says what people have to do for an execution and for those below it", whyNeeds},
 		{"why says that a clean-up is open", whyCleanup},
 		{"why says how the last attempt failed, and when the next one comes", whyRetry},
 		{"why says which question is open, and when it expires", whyInput},

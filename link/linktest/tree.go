@@ -107,6 +107,43 @@ func whyTree(t *testing.T, h Harness) {
 	require.Contains(t, why.Detail, "Of the first: A worker is at work on it")
 }
 
+func whyNeeds(t *testing.T, h Harness) {
+	id := submit(t, h.Local())
+	w := Claim(t, h.Store, id)
+	one, two, three := w.Spawn("call_0_0"), w.Spawn("call_0_1"), w.Spawn("call_0_2")
+	w.AwaitChildren("call_0_0", "call_0_1", "call_0_2")
+	require.Empty(t, h.why(t, id).Needs, "nobody has taken them yet")
+	middle := Claim(t, h.Store, two)
+	below := middle.Spawn("call_0_0")
+	middle.AwaitChildren("call_0_0")
+	question := Elicitation("question")
+	Claim(t, h.Store, below).Ask(question)
+	stop := execution.Suspension{Reason: execution.ReasonLimit, Detail: "maxTurns (1)"}
+	Claim(t, h.Store, three).Suspend(stop)
+	Claim(t, h.Store, one)
+
+	resume := execution.WhyNeed{Execution: three, Agent: "other", Suspension: &stop}
+	answer := execution.WhyNeed{Execution: below, Agent: "other", Interaction: &question}
+	why := h.why(t, id)
+	require.Equal(t, execution.WaitsForChild, why.WaitingFor)
+	require.Equal(t, []execution.WhyNeed{resume, answer}, why.Needs)
+	require.Contains(t, why.Detail, `A person is needed: `+string(three)+` (other) is suspended, limit; `+string(below)+` (other) asks "Book it?".`)
+	require.NotContains(t, why.Detail, "Of the first")
+	require.Equal(t, []execution.WhyNeed{answer}, h.why(t, two).Needs)
+	require.Equal(t, []execution.WhyNeed{answer}, h.why(t, below).Needs, "it says of itself what its parents say of it")
+	require.Equal(t, []execution.WhyNeed{resume}, h.why(t, three).Needs)
+	require.Empty(t, h.why(t, one).Needs, "a worker has it")
+
+	_, err := h.Local().SubmitInput(bounded(t), below, Answer("op-1", "question", "yes"))
+	require.NoError(t, err)
+	_, err = h.Local().Resume(bounded(t), three, execution.ResumeRequest{})
+	require.NoError(t, err)
+	require.Empty(t, h.why(t, id).Needs)
+	_, err = h.Local().Cancel(bounded(t), id)
+	require.NoError(t, err)
+	require.Empty(t, h.why(t, below).Needs, "nobody's answer lets it go on")
+}
+
 func whyCleanup(t *testing.T, h Harness) {
 	id := submit(t, h.Local())
 	w := Claim(t, h.Store, id)
