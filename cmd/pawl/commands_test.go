@@ -155,7 +155,7 @@ func TestErrors_SayWhatToDo(t *testing.T) {
 		fake.err, fake.followErr = err, err
 		for _, line := range []string{
 			"submit demo x", "list", "show ID", "watch ID", "why ID", "cancel ID", "pause ID", "resume ID", "release ID", "fork --step 3 ID",
-			"bulk cancel --agent demo --yes", "messages ID", "checkpoints ID", "blob ID hash", "agents list", "stream-token ID",
+			"bulk cancel --agent demo --yes", "messages ID", "checkpoints ID", "calls ID", "blob ID hash", "agents list", "stream-token ID",
 		} {
 			got := typeCommand(t, fake, false, nil, strings.Fields(strings.ReplaceAll(line, "ID", string(anID)))...)
 			require.Equal(t, exitNoAnswer, got.code, line)

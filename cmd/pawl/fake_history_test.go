@@ -36,6 +36,13 @@ func (f *fakeRemote) Checkpoints(
 	return next(&f.checkpoints), f.err
 }
 
+func (f *fakeRemote) ToolCalls(
+	_ context.Context, _ execution.ID, after execution.Sequence, limit int,
+) (execution.ToolCallPage, error) {
+	f.note("calls %d %d", after, limit)
+	return next(&f.toolCalls), f.err
+}
+
 func (f *fakeRemote) Why(context.Context, execution.ID) (execution.Why, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

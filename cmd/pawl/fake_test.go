@@ -35,6 +35,7 @@ type fakeRemote struct {
 	whys        int // how often that was asked
 	messages    []execution.MessagePage
 	checkpoints []execution.CheckpointPage
+	toolCalls   []execution.ToolCallPage
 	bulk        []execution.BulkResult
 	deleteErrs  map[execution.ID]error
 	agents      []execution.AgentSummary

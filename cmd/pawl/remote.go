@@ -25,6 +25,7 @@ type remote interface {
 	Blob(ctx context.Context, id execution.ID, hash string) ([]byte, error)
 	Messages(ctx context.Context, id execution.ID, from, limit int) (execution.MessagePage, error)
 	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) (execution.CheckpointPage, error)
+	ToolCalls(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (execution.ToolCallPage, error)
 	Why(ctx context.Context, id execution.ID) (execution.Why, error)
 	Fork(ctx context.Context, id execution.ID, key string, request execution.ForkRequest) (execution.Created, error)
 	Release(ctx context.Context, id execution.ID) (execution.Steered, error)

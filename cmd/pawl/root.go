@@ -118,7 +118,7 @@ func newRoot(s streams, dial dialer) *cobra.Command {
 	root.AddCommand(newDev(s), newSubmit(s, dial), newList(s, dial), newShow(s, dial), newWatch(s, dial),
 		newEvents(s, dial), newWhy(s, dial),
 		newInput(s, dial), newCancel(s, dial), newPause(s, dial), newResume(s, dial), newRelease(s, dial), newFork(s, dial),
-		newDelete(s, dial), newBulk(s, dial), newMessages(s, dial), newCheckpoints(s, dial), newBlob(s, dial), newToken(s, dial),
+		newDelete(s, dial), newBulk(s, dial), newMessages(s, dial), newCheckpoints(s, dial), newCalls(s, dial), newBlob(s, dial), newToken(s, dial),
 		newAgents(s, dial), newKeys(s), newDoctor(s), newBench(s), newBenchWorker(s), newVersion(s))
 	completeArguments(root, dial)
 	return root
