@@ -18,7 +18,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/api test/peers test/streams test/deploy test/browser record soak lint tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/api test/peers test/stores test/streams test/deploy test/browser record soak lint tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ test/deploy: setup ## Run compose.yaml as plain processes; check the manifests, 
 test/browser: setup ## Do in a real Chromium what a person on call does; leaves pictures of all pages in bin/screenshots
 	@scripts/setup-browser.sh
 	cd test/browser && go vet ./... && go test -timeout 10m $(TEST_FLAGS) ./...
+
+test/stores: ## Run what stands on Redis against every release of Redis and Valkey that Debian packages; takes about half an hour
+	@scripts/test-stores.sh $(STORES)
 
 test/streams: setup ## 5,000 event streams on one API process, each cut off and resumed on another; takes about three minutes
 	SOAK=1 go test -v -count 1 -timeout 15m $(TEST_FLAGS) ./test/streams/

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/internal/redistest"
 )
 
-func TestTheServerOfTheTestsCanBeNamed(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestTheServerOfTheTestsCanBeNamed(t *testing.T) {
 	t.Setenv(redistest.ProgramVariable, "/bin/sh")
 	if path, err := redistest.Program(); err != nil || path != "/bin/sh" {
 		t.Fatalf("got %q, %v", path, err)
