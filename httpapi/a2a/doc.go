@@ -3,7 +3,8 @@
 //
 // Each agent whose file says publish has a card and an endpoint of JSON-RPC. Types, methods and errors are those of the A2A
 // SDK for Go, whose RequestHandler Handler implements. The transport is its own: that of the SDK answers a deletion with an
-// empty body, names no place in a stream and lets an idle one fall silent.
+// empty body, names no place in a stream and lets an idle one fall silent. What does not fit the protocol is refused before the SDK decodes
+// it, which names no fields.
 //
 // # Invariants
 //

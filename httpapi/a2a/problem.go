@@ -54,6 +54,10 @@ func answerOf(err error) (answer a2arpc.Error, status int) {
 	}
 	data := map[string]any{"error": answer.Message}
 	answer.Data = data
+	var wrong *fieldError
+	if errors.As(err, &wrong) {
+		data["code"], data["field"] = execution.InvalidRequest, wrong.field
+	}
 	var api *execution.APIError
 	if errors.As(err, &api) && answer.Code != a2arpc.Internal {
 		data["code"] = api.Code
@@ -136,9 +140,17 @@ func fieldOf(field string) string {
 	}
 }
 
+// fieldError is an error about one parameter.
+type fieldError struct{ field, text string }
+
+func (e *fieldError) Error() string {
+	return fmt.Sprintf("%s: %s: %s", sdk.ErrInvalidParams, e.field, e.text)
+}
+func (*fieldError) Unwrap() error { return sdk.ErrInvalidParams }
+
 // bad is an error that names a parameter.
 func bad(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", sdk.ErrInvalidParams, field, fmt.Sprintf(format, args...))
+	return &fieldError{field: field, text: fmt.Sprintf(format, args...)}
 }
 
 // cannot is an error about the state that a task is in.

@@ -96,6 +96,8 @@ func readRequest(r *http.Request) (rpcRequest, error) {
 	switch {
 	case request.Version != a2arpc.Version:
 		return request, fmt.Errorf("%w: jsonrpc must be %q", sdk.ErrInvalidRequest, a2arpc.Version)
+	case request.Method == "":
+		return request, fmt.Errorf("%w: method is required", sdk.ErrInvalidRequest)
 	case version != "" && version != "0.3" && !strings.HasPrefix(version, "0.3."):
 		return request, fmt.Errorf("%w: %.16s; this endpoint speaks 0.3", errVersion, version)
 	default:
@@ -169,11 +171,11 @@ func callWith[P, R any](ctx context.Context, request rpcRequest, f func(context.
 // paramsOf decodes parameters. Fields that this version of the protocol does not have are passed over, as it asks for.
 func paramsOf[P any](request rpcRequest) (*P, error) {
 	var params P
-	if trimmed := bytes.TrimSpace(request.Params); len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil, fmt.Errorf("%w: params must be an object", sdk.ErrInvalidParams)
+	if err := checkParams(request.Method, request.Params); err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(request.Params, &params); err != nil {
-		return nil, fmt.Errorf("%w: params: %w", sdk.ErrInvalidParams, err)
+	if json.Unmarshal(request.Params, &params) != nil { // in the words of the SDK, which name no field
+		return nil, fmt.Errorf("%w: params are not those of %s", sdk.ErrInvalidParams, request.Method)
 	}
 	return &params, nil
 }
