@@ -15,7 +15,7 @@ import (
 func (s *Server) trace(c echo.Context) (end func()) {
 	r := c.Request()
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	if s.cfg.Tracer == nil || !under(r.URL.Path, "/v1") {
+	if s.cfg.Tracer == nil || !under(r.URL.Path, "/v1") && !under(r.URL.Path, pathAgents) {
 		if ctx != r.Context() { // it belongs to a trace
 			c.SetRequest(r.WithContext(ctx))
 		}
