@@ -8,54 +8,34 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// sharedLimit is a limit that an execution shares with the agents that it calls.
-type sharedLimit struct {
-	name  string
-	limit func(*execution.Limits) *int64
-	used  func(*execution.Usage) int64
-}
-
-func sharedLimits() []sharedLimit {
-	return []sharedLimit{
-		{"maxModelRequests", func(l *execution.Limits) *int64 { return &l.MaxModelRequests }, func(u *execution.Usage) int64 { return u.Requests }},
-		{maxToolCalls, func(l *execution.Limits) *int64 { return &l.MaxToolCalls }, func(u *execution.Usage) int64 { return u.ToolCalls }},
-		{"maxInputTokens", func(l *execution.Limits) *int64 { return &l.MaxInputTokens }, func(u *execution.Usage) int64 { return u.InputTokens }},
-		{"maxOutputTokens", func(l *execution.Limits) *int64 { return &l.MaxOutputTokens }, func(u *execution.Usage) int64 { return u.OutputTokens }},
-		{"maxTotalTokens", func(l *execution.Limits) *int64 { return &l.MaxTotalTokens }, func(u *execution.Usage) int64 { return u.TotalTokens }},
-		{"maxCost", func(l *execution.Limits) *int64 { return &l.MaxCost }, func(u *execution.Usage) int64 { return u.CostMicros }},
-	}
-}
-
-const maxToolCalls = "maxToolCalls"
-
 // share is what a run of the agent may use: at most what its definition and the tool say, and its part of what the execution
 // has left. That is divided evenly among the batch's agents that are not started yet, the first ones getting the rest. A
 // call for which nothing is left gets its result.
 func (m *machine) share(p *pending, definition *agent.Definition) execution.Limits {
 	limits := m.agentLimits(p, definition)
 	parts := m.toStart()
-	for _, s := range sharedLimits() {
-		total := *s.limit(&m.state.Limits)
-		if total == 0 || definition.Remote() && s.name != "maxModelRequests" { // what is done elsewhere is not seen here
+	for _, s := range agent.SharedLimits() {
+		total := *s.Limit(&m.state.Limits)
+		if total == 0 || definition.Remote() && s.Name != "maxModelRequests" { // what is done elsewhere is not seen here
 			continue
 		}
-		left := total - s.used(&m.state.Usage) - m.spokenFor(s)
-		if s.name == maxToolCalls {
+		left := total - s.Used(&m.state.Usage) - m.spokenFor(s)
+		if s.Name == agent.MaxToolCalls {
 			left -= m.withoutReceipt()
 		}
 		part := (left + parts - 1) / parts
 		if left <= 0 {
 			part = 0
 		}
-		if part == 0 && s.name == maxToolCalls && len(definition.Tools) == 0 {
+		if part == 0 && s.Name == agent.MaxToolCalls && len(definition.Tools) == 0 {
 			continue
 		}
 		if part == 0 {
 			m.refuseDelegate(p, execution.ToolExecution, fmt.Sprintf(
-				"the agent %s was not started: nothing is left of the limit %s (%d)", definition.Name, s.name, total))
+				"the agent %s was not started: nothing is left of the limit %s (%d)", definition.Name, s.Name, total))
 			return limits
 		}
-		lower(s.limit(&limits), part)
+		lower(s.Limit(&limits), part)
 	}
 	if limits.MaxCost > 0 && !definition.Remote() && !definition.Model.Priced() {
 		m.refuseDelegate(p, execution.ToolExecution, fmt.Sprintf(
@@ -67,9 +47,9 @@ func (m *machine) share(p *pending, definition *agent.Definition) execution.Limi
 // agentLimits are those of the definition and of the tool, and what is left of the time.
 func (m *machine) agentLimits(p *pending, definition *agent.Definition) execution.Limits {
 	limits, tool := definition.Limits, p.spec.Delegate.Limits
-	for _, s := range sharedLimits() {
-		if own := *s.limit(&tool); own > 0 {
-			lower(s.limit(&limits), own)
+	for _, s := range agent.SharedLimits() {
+		if own := *s.Limit(&tool); own > 0 {
+			lower(s.Limit(&limits), own)
 		}
 	}
 	if tool.MaxTurns > 0 {
@@ -115,14 +95,14 @@ func (m *machine) toStart() int64 {
 }
 
 // spokenFor is how much of a limit the agents have that are at work.
-func (m *machine) spokenFor(s sharedLimit) int64 {
+func (m *machine) spokenFor(s agent.SharedLimit) int64 {
 	var sum int64
 	for _, limits := range m.grants {
-		sum += *s.limit(&limits)
+		sum += *s.Limit(&limits)
 	}
 	for i := range m.state.Batch.Calls {
 		if call := &m.state.Batch.Calls[i]; call.Status == CallDelegated && call.Child != nil {
-			sum += *s.limit(&call.Child.Limits)
+			sum += *s.Limit(&call.Child.Limits)
 		}
 	}
 	return sum

@@ -65,6 +65,11 @@ func (s *Service) resumption(
 		return journal.Resumption{}, invalid("limits.maxCost",
 			"the price of every model that may be asked must be known: see prices in the agent file")
 	}
+	if row.State == execution.Suspended {
+		if err := s.shareOf(ctx, row, definition.Limits, next); err != nil {
+			return journal.Resumption{}, err
+		}
+	}
 	adjustments.Limits = &next
 	encoded, err := adjustments.Encode()
 	if err != nil {

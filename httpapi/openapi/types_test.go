@@ -70,7 +70,7 @@ func shown() []struct {
 		answer(execution.Origin{}, "Origin"), answer(execution.Interaction{}, "Interaction"),
 		answer(execution.InteractionCall{}, "InteractionCall"), answer(execution.ListPage{}, "ListPage"),
 		answer(execution.Why{}, "Why"), answer(execution.WhyNext{}, "WhyNext"), answer(execution.WhyHolder{}, "WhyHolder"),
-		answer(execution.WhyQueue{}, "WhyQueue"), answer(execution.WhyFailure{}, "WhyFailure"), answer(execution.WhyNeed{}, "WhyNeed"), answer(execution.WhyNeed{}, "WhyNeed"),
+		answer(execution.WhyQueue{}, "WhyQueue"), answer(execution.WhyFailure{}, "WhyFailure"), answer(execution.WhyNeed{}, "WhyNeed"),
 		answer(execution.MessagePage{}, "MessagePage"),
 		{value: execution.HistoryMessage{}, schemas: "HistoryMessage", hidden: []string{"provider"}},
 		{value: execution.ToolCall{}, schemas: "MessageToolCall", hidden: []string{"providerId"}},
