@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -26,7 +25,8 @@ type oneBody struct {
 	Events   []eventRow
 	Earlier  bool // the log begins before the first event shown
 	After    execution.Sequence
-	More     bool // the log goes on behind the last one
+	More     bool           // the log goes on behind the last one
+	AtStep   execution.Step // of the last one shown, as far as it is known
 	Timeline *timeline
 	Question *question
 	Messages *messagesPart
@@ -142,7 +142,12 @@ func (p *Pages) addLog(r *http.Request, body *oneBody) error {
 	}
 	body.After, body.More, body.Earlier = page.NextAfter, page.HasMore, after > 0
 	body.Events = rows(page.Events)
-	body.Timeline = draw(page.Events, body.View, p.now().UnixMilli())
+	steps := p.steps(r, body, after)
+	body.AtStep = stepAt(steps, body.After)
+	body.Timeline = draw(shown{
+		events: page.Events, steps: steps, more: page.HasMore, state: body.View.State, step: body.View.Step,
+		held: body.Why != nil && body.Why.Holder != nil, nowMs: p.now().UnixMilli(),
+	})
 	return nil
 }
 
@@ -173,15 +178,7 @@ func (p *Pages) lastKnown(r *http.Request, view *execution.View) execution.Seque
 	if err != nil || len(page.Checkpoints) == 0 {
 		return 0
 	}
-	var evidence struct {
-		Cursor struct {
-			StreamCursor execution.Sequence `json:"streamCursor"`
-		} `json:"cursor"`
-	}
-	if json.Unmarshal(page.Checkpoints[0].Evidence, &evidence) != nil {
-		return 0
-	}
-	return evidence.Cursor.StreamCursor
+	return cursorOf(page.Checkpoints[0].Evidence)
 }
 
 // eventRow is a line of the log.
@@ -227,7 +224,7 @@ func tell(payload execution.Payload) (text, tone string) {
 	case *execution.ExecutionSuspended:
 		return strings.TrimSuffix(words(e.Reason)+": "+e.Detail, ": "), "warn"
 	case *execution.RetryScheduled:
-		return fmt.Sprintf("%s, attempt %d, after %s", e.Node, e.Attempt, e.Code), "warn"
+		return strings.TrimSuffix(fmt.Sprintf("%s, attempt %d, after %s: %s", e.Node, e.Attempt, e.Code, e.Message), ": "), "warn"
 	case *execution.ExecutionCompleted:
 		return e.Answer, "good"
 	case *execution.ExecutionFailed:

@@ -1,8 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -38,13 +41,16 @@ type lane struct {
 type bar struct {
 	X, W       float64
 	Y, H       int
-	Kind       string // queued, running, waiting, suspended, model, tool, failed, retry, open
+	Kind       string // queued, running, waiting, suspended, node, pause, model, tool, failed
 	Label      string
+	Short      string // the label of a narrow one; empty: as much of the label as there is room for
+	Name       string // what the title calls it; empty: as the label
 	Title      string
 	TextX      float64
 	TextY      int
 	Open       bool
 	start, end int64
+	from, took int64 // as a whole, where the picture shows a part; 0: it shows the whole
 	row        int
 }
 
@@ -101,25 +107,42 @@ func (s scale) x(at int64) float64 {
 	return math.Round(best*10) / 10
 }
 
+// shown is what a picture is made of.
+type shown struct {
+	events []execution.Event
+	steps  []execution.Checkpoint // in their order, none missing between them
+	more   bool                   // the log goes on behind the events
+	state  execution.State
+	step   execution.Step // the newest one
+	held   bool           // a worker is at it
+	nowMs  int64
+}
+
 // draw makes the picture; nil when there is nothing to see.
-func draw(events []execution.Event, view execution.View, nowMs int64) *timeline {
-	if len(events) < 2 {
+func draw(s shown) *timeline {
+	if len(s.events) < 2 {
 		return nil
 	}
-	end := events[len(events)-1].OccurredAtMs
-	open := !view.State.Terminal()
-	instants := make([]int64, 0, len(events)+1)
-	for _, event := range events {
-		instants = append(instants, event.OccurredAtMs)
-	}
-	if open && nowMs > end {
-		end = nowMs
-		instants = append(instants, nowMs)
+	first, end := s.events[0].OccurredAtMs, s.events[len(s.events)-1].OccurredAtMs
+	open := !s.state.Terminal() && !s.more
+	if open {
+		end = max(end, s.nowMs)
 	}
 	d := drawing{end: end, models: map[string]int{}, tools: map[execution.CallID]int{}}
-	for _, event := range events {
-		d.event(event)
+	d.nodes = nodes(s.steps)
+	if n := len(s.steps); open && n > 0 && s.steps[n-1].Step == s.step {
+		d.nodes = append(d.nodes, openNode(s.steps[n-1], s.held))
 	}
+	d.nodes = clip(d.nodes, first, end)
+	instants := []int64{end}
+	for _, event := range s.events {
+		d.event(event)
+		instants = append(instants, event.OccurredAtMs)
+	}
+	for _, b := range d.nodes {
+		instants = append(instants, b.start, b.end)
+	}
+	slices.Sort(instants)
 	d.close(open)
 	return d.picture(newScale(instants))
 }
@@ -129,6 +152,7 @@ type drawing struct {
 	end    int64
 	state  *bar
 	states []bar
+	nodes  []bar
 	calls  []bar // of models, row 0, and of tools, rows from 1 on
 	marks  []mark
 	at     []int64
@@ -239,11 +263,13 @@ func (d *drawing) close(open bool) {
 	}
 }
 
-// picture gives everything its place.
-func (d *drawing) picture(s scale) *timeline {
-	rows := 2 + len(d.busy)
-	t := &timeline{Width: pictureWidth, AxisY: 12 + rows*laneHeight, Height: 12 + rows*laneHeight + 24}
-	labels := []string{"state", "model"}
+// lanes are the names of the rows.
+func (d *drawing) lanes() []string {
+	labels := []string{"state"}
+	if len(d.nodes) > 0 {
+		labels = append(labels, "nodes")
+	}
+	labels = append(labels, "model")
 	for i := range d.busy {
 		label := ""
 		if i == 0 {
@@ -251,14 +277,28 @@ func (d *drawing) picture(s scale) *timeline {
 		}
 		labels = append(labels, label)
 	}
+	return labels
+}
+
+// picture gives everything its place.
+func (d *drawing) picture(s scale) *timeline {
+	labels := d.lanes()
+	bottom := 12 + len(labels)*laneHeight
+	t := &timeline{Width: pictureWidth, AxisY: bottom, Height: bottom + 24}
 	for i, label := range labels {
 		t.Lanes = append(t.Lanes, lane{Y: 12 + i*laneHeight + 19, Label: label})
 	}
 	for _, b := range d.states {
 		t.Bars = append(t.Bars, place(b, s, 0))
 	}
+	for _, b := range d.nodes {
+		if b = place(b, s, 1); b.W > 0 {
+			t.Bars = append(t.Bars, b)
+		}
+	}
+	calls := slices.Index(labels, "model")
 	for _, b := range d.calls {
-		t.Bars = append(t.Bars, place(b, s, b.row+1))
+		t.Bars = append(t.Bars, place(b, s, calls+b.row))
 	}
 	for i, m := range d.marks {
 		m.X, m.Y = s.x(d.at[i]), 8
@@ -276,22 +316,42 @@ const letter = 7.6
 
 func place(b bar, s scale, row int) bar {
 	b.X, b.Y, b.H = s.x(b.start), 12+row*laneHeight+4, barHeight
-	b.W = math.Max(3, math.Round((s.x(b.end)-b.X-1)*10)/10)
+	width := math.Round((s.x(b.end)-b.X-1)*10) / 10
+	switch b.Kind {
+	case "node": // there are many of them, side by side
+		b.W = math.Max(1, width)
+	case "pause":
+		b.W, b.Y, b.H = math.Max(0, width), b.Y+barHeight/2, 2
+	default:
+		b.W = math.Max(3, width)
+	}
 	b.TextX, b.TextY = b.X+5, b.Y+15
-	took := duration(b.end - b.start)
+	if b.from == 0 {
+		b.from, b.took = b.start, b.end-b.start
+	}
+	took := duration(b.took)
 	if b.Open {
 		took += " so far"
 	}
-	b.Title = fmt.Sprintf("%s %s, %s, from %s", b.Label, b.Title, took, at(b.start))
-	letters := int((b.W - 8) / letter)
-	switch label := []rune(b.Label); {
-	case len(label) <= letters:
-	case letters < 3:
-		b.Label = ""
-	default:
-		b.Label = string(label[:letters-1]) + "…"
-	}
+	b.Title = strings.Join(strings.Fields(fmt.Sprintf("%s %s", cmp.Or(b.Name, b.Label), b.Title)), " ")
+	b.Title += fmt.Sprintf(", %s, from %s", took, at(b.from))
+	b.Label = fitting(b, int((b.W-8)/letter))
 	return b
+}
+
+// fitting is the label of a bar that has room for so many letters.
+func fitting(b bar, letters int) string {
+	if len([]rune(b.Label)) <= letters {
+		return b.Label
+	}
+	switch label := []rune(cmp.Or(b.Short, b.Label)); {
+	case len(label) <= letters:
+		return string(label)
+	case letters < 3:
+		return ""
+	default:
+		return string(label[:letters-1]) + "…"
+	}
 }
 
 // ticks say how long after the first event something happened, where there is room.

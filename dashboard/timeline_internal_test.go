@@ -37,7 +37,7 @@ func TestThePictureHasALaneForEachCallThatRunsBesideAnother(t *testing.T) {
 		86_402_100, &execution.ToolCompleted{CallID: "call_1_0", Name: "later"},
 		86_402_200, &execution.ExecutionCompleted{},
 	)
-	got := draw(events, execution.View{State: execution.Completed}, 99_999_999_999)
+	got := draw(shown{events: events, state: execution.Completed, nowMs: 99_999_999_999})
 	require.NotNil(t, got)
 	bars := map[string]bar{}
 	for _, b := range got.Bars {
@@ -60,9 +60,9 @@ func TestThePictureHasALaneForEachCallThatRunsBesideAnother(t *testing.T) {
 
 func TestThePictureOfAnOpenExecutionGoesUpToNow(t *testing.T) {
 	t.Parallel()
-	require.Nil(t, draw(log(1000, &execution.ExecutionQueued{}), execution.View{State: execution.Queued}, 2000))
+	require.Nil(t, draw(shown{events: log(1000, &execution.ExecutionQueued{}), state: execution.Queued, nowMs: 2000}))
 	events := log(1000, &execution.ExecutionQueued{}, 1010, &execution.ExecutionStarted{}, 1020, &execution.ModelStarted{InvocationID: "i"})
-	got := draw(events, execution.View{State: execution.Running}, 5000)
+	got := draw(shown{events: events, state: execution.Running, nowMs: 5000})
 	open := 0
 	for _, b := range got.Bars {
 		if b.Open {
@@ -78,7 +78,7 @@ func TestWhatAnEndCutOffGoesOnNoMore(t *testing.T) {
 	t.Parallel()
 	events := log(1000, &execution.ExecutionQueued{}, 1010, &execution.ExecutionStarted{}, 1020, &execution.ModelStarted{InvocationID: "i"},
 		1030, &execution.ExecutionCanceled{})
-	for _, b := range draw(events, execution.View{State: execution.Canceled}, 5000).Bars {
+	for _, b := range draw(shown{events: events, state: execution.Canceled, nowMs: 5000}).Bars {
 		require.False(t, b.Open, b.Title)
 		require.NotContains(t, b.Title, "so far")
 	}
