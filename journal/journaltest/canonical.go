@@ -3,6 +3,7 @@ package journaltest
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,6 +27,16 @@ func canonical(tb tester, value any) string {
 	out, err := json.MarshalIndent(prune(generic), "", " ")
 	require.NoError(tb, err)
 	return string(out)
+}
+
+// requireSame fails unless both values have one canonical text. What is equal as it is needs no text, which is most of what is
+// compared and would be most of the work.
+func requireSame(tb tester, want, got any, format string, args ...any) {
+	tb.Helper()
+	if reflect.DeepEqual(want, got) {
+		return
+	}
+	require.Equalf(tb, canonical(tb, want), canonical(tb, got), format, args...)
 }
 
 // prune drops what is empty.

@@ -185,4 +185,5 @@ func (d *differential) repeat(*run) {
 func (d *differential) read(r *run) {
 	d.readAll(r)
 	d.recoverable()
+	d.compareRows()
 }
