@@ -76,7 +76,7 @@ type Client struct {
 	asynq  *asynq.Client
 	cfg    ClientConfig
 	tokens *tokens
-	group  *group // of enqueues; nil in a Cluster
+	group  *gather.Group // of enqueues that come one by one; nil in a Cluster
 
 	mu       sync.Mutex
 	known    map[string]time.Time // queue → when its name was last published; guarded by mu
@@ -91,7 +91,7 @@ func NewClient(rdb redis.UniversalClient, cfg ClientConfig) (*Client, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
-	c := &Client{rdb: rdb, cfg: cfg, known: map[string]time.Time{}, deadFrom: map[string]int64{}, group: newGroup(rdb)}
+	c := &Client{rdb: rdb, cfg: cfg, known: map[string]time.Time{}, deadFrom: map[string]int64{}, group: gather.New(rdb)}
 	for _, name := range cfg.Queues {
 		c.known[name] = time.Time{}
 	}
@@ -101,8 +101,9 @@ func NewClient(rdb redis.UniversalClient, cfg ClientConfig) (*Client, error) {
 }
 
 // Enqueue makes the tasks pending and wakes one worker for each. A task whose id is queued already stays as it is: that
-// is success, so repeating Enqueue is safe, also when the outcome of an earlier call is unknown. The error joins those of
-// the tasks that could not be enqueued; the others are. One round trip for up to 100 tasks with their wake-ups.
+// is success, so repeating Enqueue is safe, also when the outcome of an earlier call is unknown, as it is when ctx ends
+// meanwhile. The error joins those of the tasks that could not be enqueued; the others are. One round trip for up to 100 tasks
+// with their wake-ups.
 func (c *Client) Enqueue(ctx context.Context, tasks ...execution.Task) error {
 	var errs []error
 	for some := range slices.Chunk(tasks, batchSize) {
@@ -168,7 +169,10 @@ func (c *Client) write(ctx context.Context, b *batch, task execution.Task) error
 func (c *Client) announce(ctx context.Context, b *batch, tasks []execution.Task) {
 	sent := c.addWakeUps(ctx, b.pipe, tasks)
 	if c.group != nil && b.pipe.Len() == 1 {
-		c.group.do(ctx, b.cmds[0])
+		if err := c.group.Do(ctx, b.cmds[0]); err != nil { // it may be on its way: the command is not ours any more
+			b.cmds[0] = redis.NewCmd(ctx)
+			b.cmds[0].SetErr(err)
+		}
 	} else {
 		_, _ = b.pipe.Exec(ctx) // each command has its own error; a wake-up that fails is harmless
 	}

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -26,11 +25,8 @@ func (c *Client) Place(ctx context.Context, task execution.Task) (execution.Plac
 	length := pipe.LLen(ctx, pendingKey(task.Queue))
 	paused := pipe.Exists(ctx, pausedKey(task.Queue))
 	ids := pipe.ZRange(ctx, workersKey(c.cfg.Prefix), 0, -1)
-	_, _ = pipe.Exec(ctx) // every reply is looked at
-	for _, err := range []error{state.Err(), at.Err(), length.Err(), paused.Err(), ids.Err()} {
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return place, fmt.Errorf("place of task %s: %w", task.ID(), err)
-		}
+	if err := each(ctx, pipe); err != nil {
+		return place, fmt.Errorf("place of task %s: %w", task.ID(), err)
 	}
 	place.State, place.Paused = execution.TaskState(state.Val()), paused.Val() == 1
 	if at.Err() == nil {

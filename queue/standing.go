@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -46,15 +45,12 @@ func (c *Client) standing(ctx context.Context, tasks []execution.Task, grace tim
 			retry:     pipe.ZScore(ctx, retryKey(task.Queue), task.ID()),
 		}
 	}
-	_, _ = pipe.Exec(ctx) // every reply is looked at
+	if err := each(ctx, pipe); err != nil {
+		return nil, err
+	}
 	standing := make([]bool, len(tasks))
 	latest := float64(time.Now().Add(grace).UnixMilli()) / 1000
 	for i, l := range lookups {
-		for _, err := range []error{l.state.Err(), l.size.Err(), l.scheduled.Err(), l.retry.Err()} {
-			if err != nil && !errors.Is(err, redis.Nil) {
-				return nil, err
-			}
-		}
 		if l.size.Val() == 0 {
 			continue
 		}

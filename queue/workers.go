@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,15 +49,14 @@ func (c *Client) workers(ctx context.Context, ids []string, withHolding bool) ([
 			holding[i] = pipe.Get(ctx, holdingKey(c.cfg.Prefix, id))
 		}
 	}
-	_, _ = pipe.Exec(ctx) // every reply is looked at
+	if err := each(ctx, pipe); err != nil {
+		return nil, fmt.Errorf("read the presence of %d workers: %w", len(ids), err)
+	}
 	var live []Worker
 	for i, id := range ids {
 		data, err := said[i].Bytes()
-		if errors.Is(err, redis.Nil) {
+		if err != nil { // its key has run out
 			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the presence of %d workers: %w", len(ids), err)
 		}
 		worker, err := decodeWorker(id, data)
 		if err != nil {
