@@ -20,6 +20,8 @@ func TestCaseF9_TextsOfEventsAreBounded(t *testing.T) {
 		require.Greater(t, len(got), execution.MaxEventText-8)
 		require.True(t, utf8.ValidString(got))
 		require.True(t, strings.HasPrefix(text, strings.TrimSuffix(got, "…")))
+		require.LessOrEqual(t, len(execution.ClipRetryText(text)), execution.MaxRetryText)
+		require.True(t, strings.HasSuffix(execution.ClipRetryText(text), "…"))
 	}
 }
 

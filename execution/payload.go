@@ -83,12 +83,14 @@ type (
 	ExecutionResumed struct{}
 	// CancelRequested says that a cancel was recorded while a worker held the execution.
 	CancelRequested struct{}
-	// RetryScheduled says when a failed node runs again. Attempt counts from 1.
+	// RetryScheduled says when a failed node runs again. Attempt counts from 1. Message says what failed, as far as it is known:
+	// MaxRetryText bytes of it.
 	RetryScheduled struct {
 		Node    string `json:"node"`
 		Attempt int    `json:"attempt"`
 		AtMs    int64  `json:"atMs"`
 		Code    string `json:"code"`
+		Message string `json:"message,omitempty"`
 	}
 	// ExecutionCompleted is a last event.
 	ExecutionCompleted struct {

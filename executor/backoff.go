@@ -51,7 +51,7 @@ func retryOf(node Node, attempts int, err error, jitter func(time.Duration) time
 		}}
 	}
 	return &handBack{unsent: unsent, retry: &journal.Retry{
-		Node: string(node), Code: code, After: backoff(failures, wish, jitter),
+		Node: string(node), Code: code, Message: message, After: backoff(failures, wish, jitter),
 	}}
 }
 

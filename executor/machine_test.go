@@ -85,16 +85,16 @@ func failingModel(err error, change func(*situation)) func(*situation) {
 
 func TestTransientModelErrorIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	limited := &local.Error{Kind: local.Transient, Code: "rate_limited", RetryAfter: 2 * time.Second}
+	limited := &local.Error{Kind: local.Transient, Code: "rate_limited", Message: "slow down", RetryAfter: 2 * time.Second}
 	a, _ := do(t, at(BeforeModelRequest, failingModel(limited, func(s *situation) { s.attempts = 1 })))
-	require.Equal(t, &journal.Retry{Node: "before_model_request", Code: "rate_limited", After: 3 * time.Second},
+	require.Equal(t, &journal.Retry{Node: "before_model_request", Code: "rate_limited", Message: "slow down", After: 3 * time.Second},
 		a.back.retry, "the back-off of the second failure comes on top of the server's wish")
 	require.Equal(t, int64(1), a.state.Usage.Requests, "a failed attempt is charged")
 
 	a, _ = do(t, at(BeforeModelRequest, failingModel(limited, func(s *situation) { s.attempts = 4 })))
 	require.Nil(t, a.back.retry)
 	require.Equal(t, execution.ReasonRetriesExhausted, a.back.suspension.Reason, "the fifth failure suspends")
-	require.Contains(t, a.back.suspension.Detail, "rate_limited")
+	require.Equal(t, "before_model_request: rate_limited: slow down", a.back.suspension.Detail)
 }
 
 func TestPermanentModelErrorFailsWithItsCode(t *testing.T) {

@@ -89,6 +89,11 @@ func SuspendedEvent(s execution.Suspension) execution.Payload {
 	return execution.ExecutionSuspended{Reason: s.Reason, Detail: execution.ClipEventText(s.Detail)}
 }
 
+// RetryEvent is the event of a retry, as far as the caller knows it: the store adds the attempt and the instant.
+func RetryEvent(r Retry) execution.RetryScheduled {
+	return execution.RetryScheduled{Node: r.Node, Code: r.Code, Message: execution.ClipRetryText(r.Message)}
+}
+
 // PausedSuspension is the suspension of a pause.
 func PausedSuspension() execution.Suspension {
 	return execution.Suspension{Reason: execution.ReasonPaused}

@@ -282,11 +282,12 @@ type Release struct {
 	Usage  *execution.Usage // replaces the row's usage when not nil
 }
 
-// Retry schedules the failed node again. It raises Attempts and writes retry_scheduled.
+// Retry schedules the failed node again. It raises Attempts and writes retry_scheduled, with the beginning of Message.
 type Retry struct {
-	Node  string
-	Code  string
-	After time.Duration
+	Node    string
+	Code    string
+	Message string // what failed; may be empty
+	After   time.Duration
 }
 
 // Committed is the answer of Commit and Release: the row's step and state after it, and the tasks to enqueue.

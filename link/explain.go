@@ -162,7 +162,7 @@ func (f *facts) waiting(why *execution.Why) {
 	case execution.WaitRetry:
 		why.WaitingFor, why.Detail = execution.WaitsForRetry, "A node failed and is tried again."
 		if why.LastError != nil {
-			why.Detail = fmt.Sprintf("Attempt %d at the node failed with %s; it is tried again.", why.LastError.Attempt, why.LastError.Code)
+			why.Detail = fmt.Sprintf("Attempt %d at the node failed with %s; it is tried again.", why.LastError.Attempt, failureText(why.LastError))
 		}
 		next("the node is tried again")
 	case execution.WaitSchedule:
@@ -183,6 +183,14 @@ func (f *facts) waiting(why *execution.Why) {
 	default:
 		why.WaitingFor, why.Detail = execution.WaitsForInput, "It waits for input."
 	}
+}
+
+// failureText is the code, and the beginning of what is known beside it.
+func failureText(failure *execution.WhyFailure) string {
+	if failure.Message == "" {
+		return failure.Code
+	}
+	return fmt.Sprintf("%s (%s)", failure.Code, shortened(failure.Message))
 }
 
 // deadline: whatever an execution waits for, it fails at its deadline.

@@ -89,7 +89,7 @@ func (f *facts) retry() *execution.WhyFailure {
 	default:
 		return nil
 	}
-	return &execution.WhyFailure{Code: retry.Code, Attempt: retry.Attempt, AtMs: f.retried.OccurredAtMs}
+	return &execution.WhyFailure{Code: retry.Code, Message: retry.Message, Attempt: retry.Attempt, AtMs: f.retried.OccurredAtMs}
 }
 
 // failedWith reads "<node>: <code>: <message>". Any other detail is a message.

@@ -155,7 +155,7 @@ func describeState(event execution.Event) string {
 		return strings.TrimSpace(fmt.Sprintf("%s  %s", p.Reason, oneLine(p.Detail)))
 	case *execution.RetryScheduled:
 		wait := time.Duration(p.AtMs-event.OccurredAtMs) * time.Millisecond
-		return fmt.Sprintf("%s  attempt %d in %v  %s", p.Node, p.Attempt, wait, p.Code)
+		return strings.TrimSpace(fmt.Sprintf("%s  attempt %d in %v  %s  %s", p.Node, p.Attempt, wait, p.Code, oneLine(p.Message)))
 	case *execution.ExecutionFailed:
 		return fmt.Sprintf("%s  %s", p.Code, oneLine(p.Message))
 	default:

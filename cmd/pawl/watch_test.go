@@ -36,7 +36,7 @@ func TestWatch_PrintsOneLinePerEventInAPipe(t *testing.T) {
 		&execution.ToolStarted{CallID: "call_0_0", Name: "lookup"},
 		&execution.ToolCompleted{CallID: "call_0_0", Name: "lookup", Failed: true},
 		&execution.Warning{Code: "reclaimed", Message: "the worker\ndied"},
-		&execution.RetryScheduled{Node: "before_model_request", Attempt: 2, AtMs: 1_001_700, Code: "rate_limited"},
+		&execution.RetryScheduled{Node: "before_model_request", Attempt: 2, AtMs: 1_001_700, Code: "rate_limited", Message: "429:\nslow down"},
 		&execution.InteractionRequired{RequestID: "r", Kind: execution.Elicitation, Prompt: "Book it?"},
 		&execution.InteractionReceived{RequestID: "r"},
 		&execution.ExecutionCompleted{Answer: "Booked.\x1b[2J\nHave fun."},
@@ -51,7 +51,7 @@ func TestWatch_PrintsOneLinePerEventInAPipe(t *testing.T) {
    0.400s  tool_started          lookup  call_0_0
    0.500s  tool_completed        lookup  call_0_0  failed  100ms
    0.600s  warning               reclaimed  the worker died
-   0.700s  retry_scheduled       before_model_request  attempt 2 in 1s  rate_limited
+   0.700s  retry_scheduled       before_model_request  attempt 2 in 1s  rate_limited  429: slow down
    0.800s  interaction_required  elicitation  Book it?
    0.900s  interaction_received  100ms
    1.000s  execution_completed   Booked.[2J Have fun.

@@ -232,7 +232,9 @@ func claimEarly(t *testing.T, b *bench) {
 }
 
 func retryAfter(d time.Duration) func(*journal.Release) {
-	return func(r *journal.Release) { r.Retry = &journal.Retry{Node: "model", Code: "rate_limited", After: d} }
+	return func(r *journal.Release) {
+		r.Retry = &journal.Retry{Node: "model", Code: "rate_limited", Message: strings.Repeat("é", execution.MaxRetryText), After: d}
+	}
 }
 
 func claimQuarantine(t *testing.T, b *bench) {

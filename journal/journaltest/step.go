@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -322,8 +323,9 @@ func releaseRetry(t *testing.T, b *bench) {
 		require.Equal(t, &execution.Wait{Kind: execution.WaitRetry, UntilMs: at}, row.Wait)
 		events, err := b.Store.Events(b.ctx(), a.id, row.LastSequence-1, 1)
 		require.NoError(t, err)
-		require.Equal(t, canonical(t, execution.RetryScheduled{Node: "model", Attempt: attempt, AtMs: at, Code: "rate_limited"}),
-			canonical(t, events[0].Payload))
+		require.Equal(t, canonical(t, execution.RetryScheduled{
+			Node: "model", Attempt: attempt, AtMs: at, Code: "rate_limited", Message: execution.ClipRetryText(strings.Repeat("é", execution.MaxRetryText)),
+		}), canonical(t, events[0].Payload), "what failed stands there, and no more of it than has to")
 		require.Equal(t, at, a.entry().AtMs)
 		require.Equal(t, journal.ActRequeue, a.due().Action)
 		require.Len(t, a.requeue().Tasks, 1)

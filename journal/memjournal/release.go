@@ -109,9 +109,9 @@ func (s *Store) retry(r *row, retry journal.Retry, nowMs int64) {
 	r.Attempts++
 	r.NotBeforeMs = nowMs + retry.After.Milliseconds()
 	r.Wait = &execution.Wait{Kind: execution.WaitRetry, UntilMs: r.NotBeforeMs}
-	r.write(nowMs, execution.RetryScheduled{
-		Node: retry.Node, Attempt: r.Attempts, AtMs: r.NotBeforeMs, Code: retry.Code,
-	})
+	event := journal.RetryEvent(retry)
+	event.Attempt, event.AtMs = r.Attempts, r.NotBeforeMs
+	r.write(nowMs, event)
 	s.rest(r, nowMs)
 }
 

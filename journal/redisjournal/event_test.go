@@ -28,8 +28,8 @@ func TestEventsAreStoredShort(t *testing.T) {
 		require.Equal(t, string(long), string(longEvent(string(long))), "logs written before are read")
 	}
 	var e encoder
-	parts := e.retry(journal.Retry{Node: `a "attempt":0`, Code: `"atMs":0`})
-	require.JSONEq(t, `{"type":"retry_scheduled","node":"a \"attempt\":0","attempt":7,"atMs":12,"code":"\"atMs\":0"}`,
+	parts := e.retry(journal.Retry{Node: `a "attempt":0`, Code: `"atMs":0`, Message: `"attempt":0 "atMs":0`})
+	require.JSONEq(t, `{"type":"retry_scheduled","node":"a \"attempt\":0","attempt":7,"atMs":12,"code":"\"atMs\":0","message":"\"attempt\":0 \"atMs\":0"}`,
 		string(longEvent(parts[0]+"7"+parts[1]+"12"+parts[2])))
 	require.NoError(t, e.err)
 	_, err := decodeEvent("12 ", 1)

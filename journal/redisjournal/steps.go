@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
 )
 
@@ -120,7 +119,7 @@ func (s *Store) release(ctx context.Context, release journal.Release) (journal.C
 
 // retry is the text of a retry_scheduled event around its attempt and its instant, which the script knows.
 func (e *encoder) retry(retry journal.Retry) [3]string {
-	text := e.event(execution.RetryScheduled{Node: retry.Node, Code: retry.Code})
+	text := e.event(journal.RetryEvent(retry))
 	head, rest, _ := strings.Cut(text, `"attempt":0`)
 	middle, end, _ := strings.Cut(rest, `"atMs":0`)
 	return [3]string{head + `"attempt":`, middle + `"atMs":`, end}

@@ -37,7 +37,7 @@ func (w *Worker) Retry(code string, after time.Duration) {
 	w.t.Helper()
 	_, err := w.store.Release(context.Background(), journal.Release{
 		Hold:  journal.Hold{Execution: w.id, Fence: w.claim.Fence, Operation: 1},
-		Retry: &journal.Retry{Node: "model_response", Code: code, After: after},
+		Retry: &journal.Retry{Node: "model_response", Code: code, Message: "429: slow down", After: after},
 	})
 	require.NoError(w.t, err)
 }
@@ -94,8 +94,8 @@ func whyRetry(t *testing.T, h Harness) {
 	retry, ok := last.Payload.(*execution.RetryScheduled)
 	require.True(t, ok)
 	require.Equal(t, retry.AtMs, why.Next.AtMs)
-	require.Equal(t, &execution.WhyFailure{Code: "rate_limited", Attempt: 1, AtMs: last.OccurredAtMs}, why.LastError)
-	require.Contains(t, why.Detail, "rate_limited")
+	require.Equal(t, &execution.WhyFailure{Code: "rate_limited", Message: "429: slow down", Attempt: 1, AtMs: last.OccurredAtMs}, why.LastError)
+	require.Contains(t, why.Detail, "Attempt 1 at the node failed with rate_limited (429: slow down); it is tried again.")
 }
 
 func whyInput(t *testing.T, h Harness) {
