@@ -30,8 +30,7 @@ type oneBody struct {
 	Timeline *timeline
 	Question *question
 	Messages *messagesPart
-	Calls    []callRow
-	CallsCut bool
+	Tools    *toolsPart
 	Steps    *stepsPart
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/pawl-run/pawl/execution"
-	"github.com/pawl-run/pawl/link"
 )
 
 // inHistory is how many messages or checkpoints a page shows.
@@ -147,102 +146,5 @@ func partOf(part execution.Part) shownPart {
 		return shownPart{Link: part.URL}
 	default:
 		return shownPart{Text: cut(part.Text)}
-	}
-}
-
-// callRow is a tool call and what became of it.
-type callRow struct {
-	ID        execution.CallID
-	Name      string
-	State     string // planned or done
-	Effect    string // the id that the tool is sent, the same each time the call is sent
-	Unknown   bool   // somebody is asked what has become of it
-	StartedMs int64
-	TookMs    int64
-	Failed    bool
-	Arguments *shownText
-	Result    *shownResult
-	BlobURL   string
-	BlobSize  int64
-}
-
-// tools shows the execution's tool calls: when by its log, what by its history.
-func (p *Pages) tools(w http.ResponseWriter, r *http.Request) error {
-	body, err := p.one(r, "tools")
-	if err != nil {
-		return err
-	}
-	l, id := p.link(r), body.View.ID
-	events, err := l.Events(r.Context(), id, 0, link.MaxLimit)
-	if err != nil {
-		return err
-	}
-	history, err := l.Messages(r.Context(), id, 0, link.MaxLimit)
-	if err != nil {
-		return err
-	}
-	body.Calls = callsOf(id, events.Events, history.Messages)
-	body.CallsCut = events.HasMore || history.HasMore
-	markUnknown(body.Calls, body.View.Interaction)
-	p.showOne(w, r, http.StatusOK, "tools", body, nil)
-	return nil
-}
-
-// markUnknown marks the calls whose outcome nobody knows: those of which the open question asks.
-func markUnknown(calls []callRow, question *execution.Interaction) {
-	if question == nil || question.Reason != execution.OutcomeUnknown {
-		return
-	}
-	asked := map[execution.CallID]bool{}
-	for _, call := range question.Calls {
-		asked[call.CallID] = true
-	}
-	for i := range calls {
-		calls[i].Unknown = asked[calls[i].ID] && calls[i].State != "done"
-	}
-}
-
-func callsOf(id execution.ID, events []execution.Event, history []execution.HistoryMessage) []callRow {
-	var calls []callRow
-	index := map[execution.CallID]int{}
-	for _, event := range events {
-		switch e := event.Payload.(type) {
-		case *execution.ToolStarted:
-			if _, known := index[e.CallID]; !known {
-				index[e.CallID] = len(calls)
-				calls = append(calls, callRow{
-					ID: e.CallID, Name: e.Name, State: "planned", Effect: execution.EffectID(id, e.CallID), StartedMs: event.OccurredAtMs,
-				})
-			}
-		case *execution.ToolCompleted:
-			if i, known := index[e.CallID]; known {
-				calls[i].State, calls[i].Failed = "done", e.Failed
-				calls[i].TookMs = event.OccurredAtMs - calls[i].StartedMs
-				if e.Blob != nil {
-					calls[i].BlobURL = fmt.Sprintf("/v1/executions/%s/blobs/%s", id, e.Blob.Hash)
-					calls[i].BlobSize = e.Blob.Size
-				}
-			}
-		}
-	}
-	for i := range history {
-		if m := &history[i]; m.Execution == id || m.Execution == "" {
-			addMessage(calls, index, id, m)
-		}
-	}
-	return calls
-}
-
-func addMessage(calls []callRow, index map[execution.CallID]int, id execution.ID, m *execution.HistoryMessage) {
-	for _, call := range m.ToolCalls {
-		if i, known := index[call.CallID]; known {
-			arguments := cut(pretty(call.Arguments))
-			calls[i].Arguments = &arguments
-		}
-	}
-	if m.ToolResult != nil {
-		if i, known := index[m.ToolResult.CallID]; known {
-			calls[i].Result = resultOf(id, m.ToolResult)
-		}
 	}
 }

@@ -56,6 +56,12 @@ func (w *Worker) Say(messages ...string) {
 	w.step(`{"v":1}`, messages...)
 }
 
+// Checkpoint commits one step that goes on, with a checkpoint.
+func (w *Worker) Checkpoint(checkpoint string) {
+	w.t.Helper()
+	w.step(checkpoint)
+}
+
 // step commits one step that goes on, with a checkpoint and messages.
 func (w *Worker) step(checkpoint string, messages ...string) {
 	w.t.Helper()
