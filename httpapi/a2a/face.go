@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,9 +15,10 @@ import (
 	"github.com/pawl-run/pawl/link"
 )
 
-// Runtime gives the link of a caller. *link.Service satisfies it.
+// Runtime gives the link of a caller, and what links do not tell: see link.Service, which satisfies it.
 type Runtime interface {
 	As(authority execution.Authority) link.RuntimeLink
+	Standing(ctx context.Context, authority execution.Authority, id execution.ID) (link.Standing, error)
 }
 
 // Catalog knows the agents.

@@ -35,20 +35,26 @@ func (h *handler) link(ctx context.Context) link.RuntimeLink {
 
 // see is the task of that id, if it is one of this agent that the caller may see.
 func (h *handler) see(ctx context.Context, id sdk.TaskID) (execution.View, error) {
+	standing, err := h.standing(ctx, id)
+	return standing.View, err
+}
+
+// standing is see, and where the task's log and its history end.
+func (h *handler) standing(ctx context.Context, id sdk.TaskID) (link.Standing, error) {
 	if id == "" {
-		return execution.View{}, bad("id", "is required")
+		return link.Standing{}, bad("id", "is required")
 	}
 	if _, err := execution.ParseID(string(id)); err != nil {
-		return execution.View{}, sdk.ErrTaskNotFound
+		return link.Standing{}, sdk.ErrTaskNotFound
 	}
-	view, err := h.link(ctx).Execution(ctx, execution.ID(id))
+	standing, err := h.face.cfg.Link.Standing(ctx, auth.From(ctx).Authority, execution.ID(id))
 	switch {
 	case err != nil:
-		return view, problem(err)
-	case view.Agent != h.agent.Name:
-		return view, sdk.ErrTaskNotFound
+		return standing, problem(err)
+	case standing.View.Agent != h.agent.Name:
+		return standing, sdk.ErrTaskNotFound
 	default:
-		return view, nil
+		return standing, nil
 	}
 }
 
@@ -206,37 +212,18 @@ func (h *handler) begin(ctx context.Context, message *sdk.Message) (taken, error
 	if !created.Replayed {
 		return taken{created.View, 1}, nil // the log holds what says that it was submitted
 	}
-	return h.stand(ctx, created.View.ID)
+	return h.stand(ctx, sdk.TaskID(created.View.ID))
 }
 
-// stand is a task and up to where in the log its view tells everything: it is read after the log was.
-func (h *handler) stand(ctx context.Context, id execution.ID) (taken, error) {
-	after, err := h.end(ctx, id)
-	if err != nil {
-		return taken{}, problem(err)
-	}
-	view, err := h.see(ctx, sdk.TaskID(id))
-	return taken{view, after}, err
-}
-
-// end is the last sequence of a log.
-func (h *handler) end(ctx context.Context, id execution.ID) (after execution.Sequence, err error) {
-	for more := true; more; {
-		page, err := h.link(ctx).Events(ctx, id, after, link.MaxLimit)
-		if err != nil {
-			return 0, err
-		}
-		after, more = page.NextAfter, page.HasMore
-	}
-	return after, nil
+// stand is a task and up to where in the log its view tells everything.
+func (h *handler) stand(ctx context.Context, id sdk.TaskID) (taken, error) {
+	standing, err := h.standing(ctx, id)
+	return taken{standing.View, standing.Last}, err
 }
 
 // answer gives the answer to a task's open question.
 func (h *handler) answer(ctx context.Context, message *sdk.Message) (taken, error) {
-	if _, err := h.see(ctx, message.TaskID); err != nil {
-		return taken{}, err
-	}
-	t, err := h.stand(ctx, execution.ID(message.TaskID))
+	t, err := h.stand(ctx, message.TaskID)
 	if err != nil {
 		return t, err
 	}
@@ -262,7 +249,7 @@ func (h *handler) answer(ctx context.Context, message *sdk.Message) (taken, erro
 		OperationID: operation(message), Input: input,
 	})
 	if usedBefore(err) { // the message answered another question: it was sent again
-		return h.stand(ctx, t.view.ID)
+		return h.stand(ctx, sdk.TaskID(t.view.ID))
 	}
 	if err != nil {
 		return t, problem(err)
@@ -281,7 +268,7 @@ func (h *handler) again(ctx context.Context, t taken, message *sdk.Message) (tak
 	})
 	switch {
 	case usedBefore(err):
-		return h.stand(ctx, t.view.ID)
+		return h.stand(ctx, sdk.TaskID(t.view.ID))
 	case err == nil, errors.Is(err, execution.ErrConflict):
 		if t.view.State.Terminal() {
 			return t, cannot("the task is %s; leave taskId out to begin another one in its context", t.view.State)
@@ -328,7 +315,7 @@ func (h *handler) OnSendMessageStream(ctx context.Context, params *sdk.MessageSe
 // the task as it is and what follows that.
 func (h *handler) OnResubscribeToTask(ctx context.Context, params *sdk.TaskIDParams) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) {
-		view, err := h.see(ctx, params.ID)
+		t, err := h.stand(ctx, params.ID)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -339,12 +326,7 @@ func (h *handler) OnResubscribeToTask(ctx context.Context, params *sdk.TaskIDPar
 			return
 		}
 		if named {
-			h.follow(ctx, view, after, yield)
-			return
-		}
-		t, err := h.stand(ctx, view.ID)
-		if err != nil {
-			yield(nil, err)
+			h.follow(ctx, t.view, after, yield)
 			return
 		}
 		h.tell(ctx, t, 0, yield)

@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	sdk "github.com/a2aproject/a2a-go/a2a"
 
@@ -12,80 +13,73 @@ import (
 const (
 	// defaultHistory is how many messages tasks/get gives when it is not asked for a number.
 	defaultHistory = 100
-	// historyPage is how many messages one look at a history brings.
-	historyPage = 200
+	// historyWindow is how many messages one look at a history brings.
+	historyWindow = 50
+	// maxLooked bounds how many messages are looked at for those that somebody has said, and maxHistory the bytes of these: an
+	// answer costs no more, however long the conversation is.
+	maxLooked  = 2000
+	maxHistory = 4 << 20
 )
 
 // history is the newest n messages of the task's context that a person would call one: what was said, without calls of tools.
+// It is fewer where the bounds are met.
 func (h *handler) history(ctx context.Context, view execution.View, n int) ([]*sdk.Message, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	var newest []*sdk.Message // the last one first
-	read := func(from, limit int) (execution.MessagePage, error) {
-		return h.link(ctx).Messages(ctx, view.ID, from, limit)
-	}
-	page, err := read(0, historyPage)
-	end := page.NextFrom
-	if err == nil && page.HasMore {
-		if end, err = lastFrom(end, read); err == nil {
-			page, err = read(max(0, end-historyPage), historyPage)
-		}
-	}
-	for err == nil {
-		first := end
-		for i := len(page.Messages) - 1; i >= 0; i-- {
-			first = page.Messages[i].Index
-			if message := messageOf(view, page.Messages[i]); message != nil && len(newest) < n {
-				newest = append(newest, message)
-			}
-		}
-		if first == 0 || len(page.Messages) == 0 || len(newest) == n {
-			break
-		}
-		end = first
-		page, err = read(max(0, end-historyPage), min(end, historyPage))
-	}
+	standing, err := h.standing(ctx, sdk.TaskID(view.ID))
 	if err != nil {
-		return nil, fmt.Errorf("history of %s: %w", view.ID, err)
+		return nil, err
 	}
-	for i, j := 0, len(newest)-1; i < j; i, j = i+1, j-1 {
-		newest[i], newest[j] = newest[j], newest[i]
+	var newest []*sdk.Message // the last one first
+	bytes, end := 0, standing.Messages
+	for oldest := max(0, end-maxLooked); end > oldest && len(newest) < n && bytes < maxHistory; end = max(oldest, end-historyWindow) {
+		window, err := h.window(ctx, view, max(oldest, end-historyWindow), end)
+		if err != nil {
+			return nil, fmt.Errorf("history of %s: %w", view.ID, err)
+		}
+		for i := len(window) - 1; i >= 0 && len(newest) < n && bytes < maxHistory; i-- {
+			newest, bytes = append(newest, window[i]), bytes+weight(window[i])
+		}
 	}
+	slices.Reverse(newest)
 	return newest, nil
 }
 
-// lastFrom is how many messages there are: at least so many. It looks at a few of them only.
-func lastFrom(atLeast int, read func(from, limit int) (execution.MessagePage, error)) (int, error) {
-	there := func(index int) (bool, error) {
-		page, err := read(index, 1)
-		return len(page.Messages) > 0, err
-	}
-	step, above := historyPage, 0
-	for above == 0 {
-		is, err := there(atLeast + step)
-		switch {
-		case err != nil:
-			return 0, err
-		case is:
-			atLeast, step = atLeast+step, 2*step
-		default:
-			above = atLeast + step
-		}
-	}
-	for atLeast+1 < above { // the message at atLeast - 1 is there, that at above is not
-		middle := (atLeast + above) / 2
-		is, err := there(middle)
+// window is what was said among the messages from from to end.
+func (h *handler) window(ctx context.Context, view execution.View, from, end int) ([]*sdk.Message, error) {
+	var all []*sdk.Message
+	for from < end {
+		page, err := h.link(ctx).Messages(ctx, view.ID, from, end-from) // fewer when they are large
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if is {
-			atLeast = middle
-		} else {
-			above = middle
+		for _, stored := range page.Messages {
+			if message := messageOf(view, stored); message != nil {
+				all = append(all, message)
+			}
+		}
+		if len(page.Messages) == 0 {
+			break
+		}
+		from = page.NextFrom
+	}
+	return all, nil
+}
+
+// weight is about how many bytes a message has.
+func weight(message *sdk.Message) (bytes int) {
+	for _, part := range message.Parts {
+		switch p := part.(type) {
+		case sdk.TextPart:
+			bytes += len(p.Text)
+		case sdk.FilePart:
+			if file, is := p.File.(sdk.FileBytes); is {
+				bytes += len(file.Bytes)
+			}
 		}
 	}
-	return above, nil
+	return bytes
 }
 
 // messageOf is a message of a history as the protocol has it; nil for one that nobody has said to somebody.

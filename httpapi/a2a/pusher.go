@@ -118,6 +118,12 @@ func (p *pusher) run(ctx context.Context) {
 	}
 }
 
+func (p *pusher) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.watched)
+}
+
 func (p *pusher) ids() []execution.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,10 +142,12 @@ func (p *pusher) prolong(ctx context.Context, lease time.Duration) {
 
 // take looks after the tasks that nobody looks after.
 func (p *pusher) take(ctx context.Context, all *sync.WaitGroup) {
-	if len(p.ids()) >= maxWatched {
+	room := maxWatched - p.count()
+	if room <= 0 {
 		return
 	}
-	taken, err := p.face.cfg.Pushes.TakePushes(ctx, takeLimit, p.face.cfg.Push.Lease)
+	limit := min(takeLimit, (room+execution.Partitions-1)/execution.Partitions)
+	taken, err := p.face.cfg.Pushes.TakePushes(ctx, limit, p.face.cfg.Push.Lease)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.face.cfg.Logger.WarnContext(ctx, "cannot look for tasks to tell of", "error", err)
@@ -176,11 +184,24 @@ func (p *pusher) forget(id execution.ID) {
 	delete(p.watched, id)
 }
 
-// link is the runtime as those see it who tell of everything.
-func (p *pusher) link() link.RuntimeLink {
-	return p.face.cfg.Link.As(execution.Authority{
+// authority is that of those who tell of everything.
+func (*pusher) authority() execution.Authority {
+	return execution.Authority{
 		Caller: execution.CallerScope{Tenant: execution.AllTenants, Subject: "a2a"}, Role: execution.ReadRole,
-	})
+	}
+}
+
+// link is the runtime as they see it.
+func (p *pusher) link() link.RuntimeLink { return p.face.cfg.Link.As(p.authority()) }
+
+// matters reports whether a task may be in another state after an event. Those of models and tools come and go while it works.
+func matters(payload execution.Payload) bool {
+	switch payload.(type) {
+	case *execution.ModelStarted, *execution.ModelCompleted, *execution.ToolStarted, *execution.ToolCompleted:
+		return false
+	default:
+		return true
+	}
 }
 
 // attend tells of a task until all is told, or ctx ends.
@@ -214,16 +235,29 @@ func (p *pusher) attend(ctx context.Context, id execution.ID, again chan struct{
 	}
 }
 
-// follow says whenever the log has grown, and once when it is followed.
+// follow says whenever the task may have become something else, and once when it is followed. What was in the log before is
+// not read: the first round sees what came of it.
 func (p *pusher) follow(ctx context.Context, id execution.ID, again chan struct{}) {
 	var after execution.Sequence
-	for ctx.Err() == nil {
-		stream, err := p.link().Follow(ctx, id, after)
+	for first := true; ctx.Err() == nil; {
+		var stream execution.Stream
+		var err error
+		if first {
+			var standing link.Standing
+			if standing, err = p.face.cfg.Link.Standing(ctx, p.authority(), id); err == nil {
+				first, after = false, standing.Last
+				poke(again)
+			}
+		}
+		if err == nil {
+			stream, err = p.link().Follow(ctx, id, after)
+		}
 		for err == nil {
 			var item execution.StreamItem
 			if item, err = stream.Next(ctx); err == nil && item.Event != nil {
-				after = item.Event.Sequence
-				poke(again)
+				if after = item.Event.Sequence; matters(item.Event.Payload) {
+					poke(again)
+				}
 			}
 		}
 		if stream != nil {

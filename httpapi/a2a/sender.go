@@ -23,18 +23,26 @@ const maxDrained = 64 << 10
 // errRefused: a notification was refused for good.
 var errRefused = errors.New("the notification was refused")
 
+// How many notifications are under way at once, together and to one host: a change of very many tasks at once must not open as
+// many connections. What waits for its turn at a host for too long is tried again later.
+const (
+	maxSending = 256
+	maxPerHost = 32
+)
+
 // sender sends notifications. It goes where its guard permits, follows no redirects and uses no proxy.
 type sender struct {
 	client *http.Client
+	turns  chan struct{} // one for each that is under way
 }
 
 func newSender(g guard, timeout time.Duration) *sender {
 	dialer := &net.Dialer{Timeout: timeout, ControlContext: g.control}
-	return &sender{client: &http.Client{
+	return &sender{turns: make(chan struct{}, maxSending), client: &http.Client{
 		Timeout: timeout,
 		Transport: &http.Transport{
 			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: timeout,
-			MaxIdleConns: 100, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxDrained,
+			MaxConnsPerHost: maxPerHost, MaxIdleConns: 100, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxDrained,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -53,6 +61,12 @@ func (s *sender) send(ctx context.Context, config sdk.PushConfig, body []byte) e
 	}
 	if auth := config.Auth; auth != nil && auth.Credentials != "" {
 		request.Header.Set("Authorization", schemeOf(auth.Schemes)+" "+auth.Credentials)
+	}
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-ctx.Done():
+		return fmt.Errorf("send notification: %w", ctx.Err())
 	}
 	response, err := s.client.Do(request)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	sdk "github.com/a2aproject/a2a-go/a2a"
@@ -140,7 +141,7 @@ type teller struct {
 
 	// The answer that is being given: which one, and as much of it as was told.
 	invocation string
-	text       string
+	text       strings.Builder
 	length     int // of text, in characters
 }
 
@@ -167,19 +168,32 @@ func (t *teller) frame(frame execution.Frame) []sdk.Event {
 		return nil
 	}
 	if frame.InvocationID != t.invocation {
-		t.invocation, t.text, t.length = frame.InvocationID, "", 0
+		t.invocation = frame.InvocationID
+		t.begin("")
 	}
 	switch {
 	case frame.Offset > t.length:
 		return nil // a piece is missing: the whole answer comes at the end
 	case frame.Offset == t.length && t.length > 0:
-		t.text, t.length = t.text+frame.Text, t.length+utf8.RuneCountInString(frame.Text)
+		t.add(frame.Text)
 		return t.pieces(frame.Text, true)
 	default: // it begins, or begins again
-		t.text = firstRunes(t.text, frame.Offset) + frame.Text
-		t.length = utf8.RuneCountInString(t.text)
-		return t.pieces(t.text, false)
+		t.begin(firstRunes(t.text.String(), frame.Offset))
+		t.add(frame.Text)
+		return t.pieces(t.text.String(), false)
 	}
+}
+
+// begin makes a text what was told of the answer so far.
+func (t *teller) begin(text string) {
+	t.text, t.length = strings.Builder{}, 0
+	t.add(text)
+}
+
+// add takes a piece. It costs as much as the piece is long, however long the answer is.
+func (t *teller) add(text string) {
+	_, _ = t.text.WriteString(text) // a builder never fails
+	t.length += utf8.RuneCountInString(text)
 }
 
 func firstRunes(text string, n int) string {
@@ -289,7 +303,7 @@ func (t *teller) look(ctx context.Context, event execution.Event) ([]sdk.Event, 
 func (t *teller) ended(view execution.View, sequence execution.Sequence) []sdk.Event {
 	var all []sdk.Event
 	if view.Outcome != nil {
-		if t.text == "" || t.text != view.Outcome.Answer {
+		if t.length == 0 || t.text.String() != view.Outcome.Answer {
 			all = t.pieces(view.Outcome.Answer, false)
 		}
 		for _, part := range outputParts(view.Outcome) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -61,6 +62,7 @@ func (t *telling) round(ctx context.Context) (next time.Duration, done bool, err
 		return 0, false, err
 	}
 	mark := markOf(view)
+	maps.DeleteFunc(t.attempts, func(name string, _ attempt) bool { return configs[name] == nil })
 	var wanted []due
 	for name, data := range configs {
 		if marks[name] == mark {
