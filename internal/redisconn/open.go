@@ -22,6 +22,9 @@ const (
 	readTimeout = 3 * time.Second
 	spare       = 10 // connections besides those of the steps: renewals, wake-ups, pub/sub, the sweep
 	minPool     = 20
+	// layoutAge is how old what a client knows of a Cluster may get. Nobody tells it that a dead or hung master was replaced: until
+	// it asks again it goes on calling that one.
+	layoutAge = 2 * time.Second
 )
 
 // Open makes the client that the URL asks for. It dials nothing yet; close the client.
@@ -38,7 +41,9 @@ func Open(cfg Config) (redis.UniversalClient, error) {
 	case Sentinel:
 		return redis.NewFailoverClient(options.Failover()), nil
 	case Cluster:
-		return redis.NewClusterClient(options.Cluster()), nil
+		cluster := options.Cluster()
+		cluster.ClusterStateReloadInterval = layoutAge
+		return redis.NewClusterClient(cluster), nil
 	case Standalone:
 		return redis.NewClient(options.Simple()), nil
 	default:

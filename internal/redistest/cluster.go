@@ -22,6 +22,7 @@ const (
 // Cluster is a Redis Cluster of three masters without replicas.
 type Cluster struct {
 	Masters []*Server
+	args    []string
 }
 
 // StartCluster forms a Cluster of private servers with the given extra arguments. It ends with the test.
@@ -29,10 +30,9 @@ func StartCluster(tb testing.TB, args ...string) *Cluster {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), formTimeout)
 	defer cancel()
-	cluster := &Cluster{}
+	cluster := &Cluster{args: slices.Concat([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "5000"}, args)}
 	for range clusterMasters {
-		args := slices.Concat([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "5000"}, args)
-		cluster.Masters = append(cluster.Masters, Start(tb, args...))
+		cluster.Masters = append(cluster.Masters, Start(tb, cluster.args...))
 	}
 	for i, master := range cluster.Masters {
 		if err := join(ctx, master.Client(tb), cluster.Masters[0].Addr(), i); err != nil {
@@ -45,6 +45,52 @@ func StartCluster(tb testing.TB, args ...string) *Cluster {
 		}
 	}
 	return cluster
+}
+
+// AddReplica starts a replica of the i-th master, which takes its place when that dies, and waits until all know it.
+func (c *Cluster) AddReplica(tb testing.TB, i int, args ...string) *Server {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), formTimeout)
+	defer cancel()
+	replica := Start(tb, slices.Concat(c.args, args)...)
+	node, master := replica.Client(tb), c.Masters[i].Client(tb)
+	host, port, err := net.SplitHostPort(c.Masters[i].Addr())
+	if err == nil {
+		err = node.ClusterMeet(ctx, host, port).Err()
+	}
+	if err != nil {
+		tb.Fatalf("redistest: add a replica: %v", err)
+	}
+	id, err := master.ClusterMyID(ctx).Result()
+	if err != nil {
+		tb.Fatalf("redistest: add a replica: %v", err)
+	}
+	if err := until(ctx, func() error { return node.ClusterReplicate(ctx, id).Err() }); err != nil { // it must know the master first
+		tb.Fatalf("redistest: add a replica: %v", err)
+	}
+	for _, other := range c.Masters {
+		client := other.Client(tb)
+		if err := until(ctx, func() error { return replicated(ctx, node, client, id) }); err != nil {
+			tb.Fatalf("redistest: the replica is not whole: %v", err)
+		}
+	}
+	return replica
+}
+
+// replicated reports why the node is not yet a replica that a member of the cluster knows.
+func replicated(ctx context.Context, node, member *redis.Client, master string) error {
+	info, err := node.Info(ctx, "replication").Result()
+	if err != nil {
+		return err
+	}
+	replicas, err := member.Do(ctx, "cluster", "replicas", master).StringSlice()
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(info, "master_link_status:up") || len(replicas) == 0 {
+		return fmt.Errorf("%v is known, in %q", replicas, info)
+	}
+	return nil
 }
 
 // Addrs are host:port of the masters.
@@ -62,7 +108,9 @@ func (c *Cluster) URL() string { return "redis+cluster://" + strings.Join(c.Addr
 // Client is a client of the cluster, closed with the test.
 func (c *Cluster) Client(tb testing.TB) *redis.ClusterClient {
 	tb.Helper()
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()})
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: c.Addrs(), ClusterStateReloadInterval: time.Second, // a master may be replaced
+	})
 	tb.Cleanup(func() { _ = client.Close() }) // the test is over: nobody waits for the error
 	return client
 }

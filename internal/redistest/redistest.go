@@ -22,9 +22,10 @@ const startTimeout = 10 * time.Second
 
 // Server is a redis-server process on a loopback port. Its data survives Kill and Start.
 type Server struct {
-	addr string
-	dir  string
-	args []string
+	addr   string
+	dir    string
+	args   []string
+	config string // of a Sentinel, which keeps in a file what it knows and takes no arguments
 
 	mu  sync.Mutex
 	cmd *exec.Cmd
@@ -109,14 +110,10 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
-	_, port, err := net.SplitHostPort(s.addr)
+	args, err := s.arguments()
 	if err != nil {
-		return fmt.Errorf("address of redis-server: %w", err)
+		return err
 	}
-	args := append([]string{
-		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no",
-		"--maxmemory-policy", "noeviction", "--loglevel", "warning", "--logfile", filepath.Join(s.dir, "redis.log"),
-	}, s.args...)
 	cmd := exec.Command(path, args...)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start redis-server: %w", err)
@@ -129,6 +126,20 @@ func (s *Server) start() error {
 		return err
 	}
 	return nil
+}
+
+func (s *Server) arguments() ([]string, error) {
+	if s.config != "" {
+		return []string{s.config, "--sentinel"}, nil
+	}
+	_, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		return nil, fmt.Errorf("address of redis-server: %w", err)
+	}
+	return append([]string{
+		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no",
+		"--maxmemory-policy", "noeviction", "--loglevel", "warning", "--logfile", filepath.Join(s.dir, "redis.log"),
+	}, s.args...), nil
 }
 
 func (s *Server) ready() error {
