@@ -20,7 +20,7 @@ type FindingCode string
 
 // What can be wrong.
 const (
-	FindingUnreadable       FindingCode = "unreadable"        // a row that this release cannot read
+	FindingUnreadable       FindingCode = "unreadable"        // a row, or a receipt, that this release cannot read
 	FindingNotIndexed       FindingCode = "not_indexed"       // a row that nobody would ever look at again
 	FindingIndexedTwice     FindingCode = "indexed_twice"     // a row in an index where it does not belong
 	FindingStandstill       FindingCode = "standstill"        // a row that could go on and that nobody will call
@@ -35,6 +35,7 @@ const (
 	FindingChildLost        FindingCode = "child_lost"        // an open child of which its parent does not know
 	FindingChildEnded       FindingCode = "child_ended"       // an entry of an open child that has ended
 	FindingChildLeft        FindingCode = "child_left"        // an open child whose parent has ended without asking it to
+	FindingResultMissing    FindingCode = "result_missing"    // a stored result that is not there, or not whole, of an open execution
 )
 
 // Finding is something that is not as it should be.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/internal/inventory"
 	"github.com/pawl-run/pawl/internal/redisconn"
@@ -59,6 +60,9 @@ func Examine(ctx context.Context, cfg config.Doctor, what Examination, report fu
 	}
 	diagnosis.Census, err = store.Audit(ctx, what.Repair, report)
 	if err == nil {
+		err = store.AuditResults(ctx, storedResult, report)
+	}
+	if err == nil {
 		diagnosis.Workers, err = examineQueues(ctx, tasks, report)
 	}
 	if err == nil && what.Bytes {
@@ -68,6 +72,15 @@ func Examine(ctx context.Context, cfg config.Doctor, what Examination, report fu
 		err = fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.RedisURL.Reveal()), err)
 	}
 	return diagnosis, err
+}
+
+// storedResult is the large result that a receipt names.
+func storedResult(receipt []byte) (hash string, size int64, err error) {
+	_, result, err := executor.LedgerCall(journal.LedgerEntry{Receipt: receipt})
+	if err != nil || result == nil || result.Blob == nil {
+		return "", 0, err
+	}
+	return result.Blob.Hash, result.Blob.Size, nil
 }
 
 // examineQueues counts the live workers and reports the queues that they leave alone.

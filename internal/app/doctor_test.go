@@ -95,3 +95,16 @@ func TestTheDoctorSaysWhichRedisDoesNotAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "127.0.0.1:1")
 	require.NotContains(t, err.Error(), "secret")
 }
+
+func TestTheDoctorReadsWhichResultAReceiptNames(t *testing.T) {
+	t.Parallel()
+	hash, size, err := storedResult([]byte(`{"v":1,"result":{"callId":"call_0_0","content":"head","blob":{"hash":"0af1","size":5000}}}`))
+	require.NoError(t, err)
+	require.Equal(t, "0af1", hash)
+	require.EqualValues(t, 5000, size)
+	hash, _, err = storedResult([]byte(`{"v":1,"result":{"callId":"call_0_0","content":"all of it"}}`))
+	require.NoError(t, err)
+	require.Empty(t, hash)
+	_, _, err = storedResult([]byte(`nonsense`))
+	require.Error(t, err)
+}
