@@ -12,10 +12,7 @@ import (
 
 // blob answers with a stored result: JSON, which never changes, so that its hash is its entity tag. Ranges are served.
 func (s *Server) blob(c echo.Context) error {
-	if err := plain(c); err != nil {
-		return err
-	}
-	id, err := executionID(c)
+	id, err := addressed(c)
 	if err != nil {
 		return err
 	}

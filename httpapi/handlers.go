@@ -100,10 +100,7 @@ func (s *Server) readEvents(c echo.Context) error {
 }
 
 func (s *Server) input(c echo.Context) error {
-	if err := plain(c); err != nil {
-		return err
-	}
-	id, err := executionID(c)
+	id, err := addressed(c)
 	if err != nil {
 		return err
 	}
@@ -129,6 +126,14 @@ func (s *Server) agents(c echo.Context) error {
 	return c.JSON(http.StatusOK, struct {
 		Agents []execution.AgentSummary `json:"agents"`
 	}{agents})
+}
+
+// addressed is the execution of a request that plain lets pass.
+func addressed(c echo.Context) (execution.ID, error) {
+	if err := plain(c); err != nil {
+		return "", err
+	}
+	return executionID(c)
 }
 
 // plain checks a request that takes no parameters and is answered in JSON.

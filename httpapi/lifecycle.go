@@ -1,28 +1,16 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pawl-run/pawl/execution"
-	"github.com/pawl-run/pawl/link"
 )
-
-// release takes an execution from its holder.
-func (s *Server) release(c echo.Context) error {
-	return s.steer(c, &struct{}{}, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
-		return l.Release(ctx, id)
-	})
-}
 
 // remove deletes an execution that has ended.
 func (s *Server) remove(c echo.Context) error {
-	if err := plain(c); err != nil {
-		return err
-	}
-	id, err := executionID(c)
+	id, err := addressed(c)
 	if err != nil {
 		return err
 	}

@@ -30,11 +30,10 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		_ = control.SetWriteDeadline(start.Add(link.MaxWait + s.cfg.WriteTimeout))
 		defer s.trace(c)()
-		err := caught(next, c)
-		if err != nil {
+		defer s.record(c, start) // also of an answer that is cut off by a panic
+		if err := caught(next, c); err != nil {
 			c.Error(err)
 		}
-		s.record(c, start)
 		return nil
 	}
 }

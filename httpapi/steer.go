@@ -11,20 +11,19 @@ import (
 )
 
 func (s *Server) cancel(c echo.Context) error {
-	return s.steer(c, &struct{}{}, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
-		return l.Cancel(ctx, id)
-	})
+	return s.steer(c, &struct{}{}, link.RuntimeLink.Cancel)
 }
 
-func (s *Server) pause(c echo.Context) error {
-	return s.steer(c, &struct{}{}, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
-		return l.Pause(ctx, id)
-	})
+func (s *Server) pause(c echo.Context) error { return s.steer(c, &struct{}{}, link.RuntimeLink.Pause) }
+
+// release takes an execution from its holder.
+func (s *Server) release(c echo.Context) error {
+	return s.steer(c, &struct{}{}, link.RuntimeLink.Release)
 }
 
 func (s *Server) resume(c echo.Context) error {
 	var request execution.ResumeRequest
-	return s.steer(c, &request, func(ctx context.Context, l link.RuntimeLink, id execution.ID) (execution.Steered, error) {
+	return s.steer(c, &request, func(l link.RuntimeLink, ctx context.Context, id execution.ID) (execution.Steered, error) {
 		return l.Resume(ctx, id, request)
 	})
 }
@@ -33,19 +32,16 @@ func (s *Server) resume(c echo.Context) error {
 // it has one.
 func (s *Server) steer(
 	c echo.Context, body any,
-	command func(context.Context, link.RuntimeLink, execution.ID) (execution.Steered, error),
+	command func(link.RuntimeLink, context.Context, execution.ID) (execution.Steered, error),
 ) error {
-	if err := plain(c); err != nil {
-		return err
-	}
-	id, err := executionID(c)
+	id, err := addressed(c)
 	if err != nil {
 		return err
 	}
 	if err := s.decodeOptional(c, body); err != nil {
 		return err
 	}
-	steered, err := command(c.Request().Context(), s.link(c), id)
+	steered, err := command(s.link(c), c.Request().Context(), id)
 	if err != nil {
 		return err
 	}

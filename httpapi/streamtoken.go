@@ -15,10 +15,7 @@ const paramToken = "token"
 // streamToken makes a token that opens the execution's stream, for a client that cannot send a header: a browser's
 // EventSource.
 func (s *Server) streamToken(c echo.Context) error {
-	if err := plain(c); err != nil {
-		return err
-	}
-	id, err := executionID(c)
+	id, err := addressed(c)
 	if err != nil {
 		return err
 	}

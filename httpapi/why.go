@@ -7,10 +7,7 @@ import (
 )
 
 func (s *Server) why(c echo.Context) error {
-	if err := plain(c); err != nil {
-		return err
-	}
-	id, err := executionID(c)
+	id, err := addressed(c)
 	if err != nil {
 		return err
 	}
