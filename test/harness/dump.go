@@ -72,7 +72,7 @@ func (s *Stack) Keys(pattern string) []string {
 	return slices.Compact(keys)
 }
 
-func contentOf(ctx context.Context, client *redis.Client, key string) (string, error) {
+func contentOf(ctx context.Context, client redis.Cmdable, key string) (string, error) {
 	kind, err := client.Type(ctx, key).Result()
 	if err != nil {
 		return "", err

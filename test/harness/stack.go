@@ -51,10 +51,11 @@ func (c Config) withDefaults() Config {
 // Stack is an installation of Pawl: a redis-server and the programs that work on it.
 type Stack struct {
 	Config Config
-	Server *redistest.Server
-	Redis  *redis.Client
+	Server *redistest.Server // nil of a stack that On made
+	Redis  redis.UniversalClient
 
 	tb     testing.TB
+	url    string
 	bin    string
 	agents string
 	home   string
@@ -77,17 +78,24 @@ func (n *names) next(program string) string {
 // New starts a redis-server and writes the agents file. Programs are started by API, Worker and Reaper.
 func New(tb testing.TB, cfg Config) *Stack {
 	tb.Helper()
+	server := redistest.Start(tb, cfg.Redis...)
+	stack := On(tb, cfg, server.URL(), server.Client(tb))
+	stack.Server = server
+	return stack
+}
+
+// On is a stack on the Redis of the URL, which the test started and to which rdb speaks.
+func On(tb testing.TB, cfg Config, url string, rdb redis.UniversalClient) *Stack {
+	tb.Helper()
 	cfg = cfg.withDefaults()
 	home := tb.TempDir()
 	agents := filepath.Join(home, "agents.yaml")
 	if err := os.WriteFile(agents, []byte(cfg.Agents), 0o600); err != nil {
 		tb.Fatalf("write agents: %v", err)
 	}
-	bin := Programs(tb, cfg.Tag)
-	server := redistest.Start(tb, cfg.Redis...)
 	return &Stack{
-		Config: cfg, Server: server, Redis: server.Client(tb),
-		tb: tb, bin: bin, agents: agents, home: home, names: &names{count: map[string]int{}},
+		Config: cfg, Redis: rdb,
+		tb: tb, url: url, bin: Programs(tb, cfg.Tag), agents: agents, home: home, names: &names{count: map[string]int{}},
 	}
 }
 
@@ -123,7 +131,7 @@ func NodesPerTask() string { return os.Getenv("PAWL_TEST_NODES_PER_TASK") }
 func (s *Stack) Environment(extra map[string]string) []string {
 	env := map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": s.home,
-		"PAWL_REDIS_URL":     s.Server.URL(),
+		"PAWL_REDIS_URL":     s.url,
 		"PAWL_AGENTS":        s.agents,
 		"PAWL_CLAIM_TTL":     s.Config.ClaimTTL.String(),
 		"PAWL_HANDOFF_GRACE": s.Config.Grace.String(),

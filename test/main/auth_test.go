@@ -186,7 +186,7 @@ func TestTwoTenantsThreeRolesAndARevocationOnRealProcesses(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, execution.Completed, view.State)
 
-	dump := fmt.Sprint(redistest.Dump(t, stack.Redis, "pawl"))
+	dump := fmt.Sprint(redistest.Dump(t, stack.Server.Client(t), "pawl"))
 	listed := keys(t, stack, "list") + keys(t, stack, "list", "--json")
 	require.Contains(t, listed, "revoked")
 	for _, key := range []madeKey{app, desk, audit, other, duty} {
