@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"context"
+	"errors"
 )
 
 // MethodCard stands for the request for an agent card, which is no method of the protocol.
@@ -36,7 +37,7 @@ func (c *call) asking(ctx context.Context, method string) (context.Context, func
 		switch {
 		case err == nil:
 			over(codeOK)
-		case ctx.Err() != nil:
+		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.DeadlineExceeded): // else the remote took too long
 			over(codeInterrupted)
 		default:
 			over(c.settings.failure(err).Code)

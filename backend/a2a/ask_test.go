@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/a2a"
 	"github.com/pawl-run/pawl/backend/a2a/a2atest"
 	"github.com/pawl-run/pawl/backend/local"
@@ -80,6 +81,26 @@ func TestARequestThatIsGivenUpIsNoErrorOfTheRemote(t *testing.T) {
 	_, err := r.backend.ExecuteRoot(ctx, r.request("hello"))
 	require.ErrorIs(t, err, errTest)
 	require.Equal(t, []string{"distant card ok", "distant message/send interrupted"}, seen.all())
+}
+
+// Whoever aborts gives a remote so much time; one that takes longer has failed.
+func TestARemoteThatTakesTooLongToBeToldHasFailed(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	defer close(done)
+	peer, seen := a2atest.New(t, a2atest.Until(done, "never")), &observer{}
+	r := newRun(t, build(t, a2a.Config{Observer: seen}, endpoint(peer.URL, nil)))
+	r.must("work")
+	peer.Intercept(func(_ http.ResponseWriter, request *http.Request, m string, _ http.Handler) bool {
+		<-request.Context().Done()
+		return true
+	})
+	request := r.request()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.Error(t, r.backend.Abort(ctx, backend.AbortRequest{AgentID: "distant", Identity: request.Identity, State: request.State}))
+	all := seen.all()
+	require.Equal(t, "distant tasks/cancel remote_request_timeout", all[len(all)-1])
 }
 
 func TestRequestsWithoutATraceSayNothingOfOne(t *testing.T) {

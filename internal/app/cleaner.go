@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/pawl-run/pawl/journal"
 	"github.com/pawl-run/pawl/reaper"
@@ -12,11 +13,13 @@ import (
 // called again then.
 type cleaners []reaper.Cleaner
 
-// Clean calls all of them.
+// Clean calls all of them at once: a part that waits for somebody who is silent uses up the time of no other.
 func (c cleaners) Clean(ctx context.Context, row journal.Execution) error {
-	var errs []error
-	for _, part := range c {
-		errs = append(errs, part.Clean(ctx, row))
+	errs := make([]error, len(c))
+	var all sync.WaitGroup
+	for i, part := range c {
+		all.Go(func() { errs[i] = part.Clean(ctx, row) })
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
