@@ -198,7 +198,8 @@ func TestSecret_PrintsRedacted(t *testing.T) {
 	var log bytes.Buffer
 	store := Store{RedisURL: "redis://:hunter2@h"}
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "url", store.RedisURL)
-	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", store, store, store, store.RedisURL)+log.String(), "hunter2")
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "store", store, "url", store.RedisURL)
+	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s %x", store, store, store, store.RedisURL, store.RedisURL)+log.String(), "hunter2")
 }
 
 func TestSize_ReadsUnits(t *testing.T) {

@@ -21,6 +21,9 @@ func (s Secret) String() string {
 // GoString hides the value.
 func (s Secret) GoString() string { return s.String() }
 
+// MarshalText hides the value, in JSON too.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // LogValue hides the value.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
