@@ -48,7 +48,7 @@ type RuntimeLink interface {
 	Pause(ctx context.Context, id execution.ID) (execution.Steered, error)
 	// Resume takes a suspended execution back to where it was, with all its attempts. On another open one it changes
 	// nothing: a pause that is requested stays so. On one that has ended it is ErrExecutionEnded, on one that is finalizing
-	// ErrConflict.
+	// ErrConflict, and so is a shared limit of a child that is raised above what its parent has left.
 	Resume(ctx context.Context, id execution.ID, request execution.ResumeRequest) (execution.Steered, error)
 	// Blob returns a tool result that is stored beside the execution: one JSON value, as the tool gave it. hash is its
 	// SHA-256 in lower-case hex. ErrNotFound when the execution has none of that hash.

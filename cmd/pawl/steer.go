@@ -101,7 +101,8 @@ func newResume(s streams, dial dialer) *cobra.Command {
 		name: "resume", example: "  pawl resume exec_07…\n  pawl resume --reason \"the tool is back\" exec_07…\n  pawl resume --max-cost 2 --deadline 48h exec_07…", short: "Take a suspended execution back to where it was",
 		long: "Take a suspended execution back to where it was, whatever it was suspended for, with all its attempts. One that\n" +
 			"is not suspended is left as it is. Limits replace those it has, each by itself: one that is suspended for a limit\n" +
-			"needs a higher one to go on.",
+			"needs a higher one to go on. A child takes no more of a limit than its parent has left: pause the parent and resume\n" +
+			"that with more first.",
 		do: func(ctx context.Context, api remote, id execution.ID) (execution.Steered, error) {
 			var err error
 			if request.Limits, err = limits.read(); err != nil {
