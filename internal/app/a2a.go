@@ -21,7 +21,7 @@ func newFace(
 	b *base, service *link.Service, catalog link.Catalog, cfg config.API, deps Deps,
 ) (face httpapi.Face, run func(context.Context) error, err error) {
 	if !cfg.Published {
-		return nil, func(ctx context.Context) error { <-ctx.Done(); return nil }, nil
+		return nil, idle, nil
 	}
 	addr := cfg.Addr
 	if deps.Listener != nil {

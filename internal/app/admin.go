@@ -127,11 +127,10 @@ func listen(ctx context.Context, name, addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// serveAdmin serves a on addr; an empty addr serves nothing.
+// run serves a on addr until ctx ends; an empty addr serves nothing.
 func (a *admin) run(ctx context.Context, addr string, logger *slog.Logger) error {
 	if addr == "" {
-		<-ctx.Done()
-		return nil
+		return idle(ctx)
 	}
 	listener, err := listen(ctx, "PAWL_ADMIN_ADDR", addr)
 	if err != nil {

@@ -73,18 +73,24 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 	)
 }
 
+func newService(b *base, catalog link.Catalog, cfg config.API, deps Deps) (*link.Service, error) {
+	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return link.New(link.Config{
+		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Queues: b.tasks, Broker: linkBroker(broker), MaxOpen: cfg.MaxOpen,
+		Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Call: executor.LedgerCall,
+		Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot, RemoteTask: executor.RemoteTask,
+		Logger: deps.Logger,
+	})
+}
+
 func newServer(
 	b *base, catalog link.Catalog, gate *auth.Gate,
 	metrics *telemetry.Metrics, tracer trace.Tracer, cfg config.API, deps Deps,
 ) (server *httpapi.Server, tell func(context.Context) error, err error) {
-	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
-	if err != nil {
-		return nil, nil, err
-	}
-	service, err := link.New(link.Config{
-		Journal: b.store, Catalog: catalog, Enqueuer: b.tasks, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Call: executor.LedgerCall, Forking: executor.Forking, Trace: executor.Traced, Validate: validateRoot, RemoteTask: executor.RemoteTask,
-		Queues: b.tasks, MaxOpen: cfg.MaxOpen, Broker: linkBroker(broker), Logger: deps.Logger,
-	})
+	service, err := newService(b, catalog, cfg, deps)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +23,6 @@ type access struct {
 }
 
 func newAccess(ctx context.Context, rdb redis.UniversalClient, cfg config.Auth, logger *slog.Logger) (access, error) {
-	idle := func(ctx context.Context) error { <-ctx.Done(); return nil }
 	keys, err := auth.NewKeys(rdb, auth.KeysConfig{})
 	if err != nil {
 		return access{}, err
@@ -33,8 +31,7 @@ func newAccess(ctx context.Context, rdb redis.UniversalClient, cfg config.Auth, 
 	if cfg.Auth != config.AuthKeys {
 		return access{gate: auth.Open(rdb, cfg.CORSOrigins...), run: idle}, nil
 	}
-	made := auth.Config{Logger: logger}
-	run := idle
+	made, run := auth.Config{Logger: logger}, idle
 	if cfg.OIDCIssuer != "" {
 		made.Issuer, err = auth.NewIssuer(auth.IssuerConfig{
 			URL: cfg.OIDCIssuer, Audience: cfg.OIDCAudience, TenantClaim: cfg.OIDCTenant, SubjectClaim: cfg.OIDCSubject,
@@ -79,15 +76,10 @@ var errNeedsKeys = errors.New(
 
 // requireLoopback refuses an address that other machines can reach, unless keys are asked for.
 func requireLoopback(addr string, cfg config.Auth) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return fmt.Errorf("PAWL_HTTP_ADDR: %w", err)
 	}
-	if host == "localhost" || cfg.Auth == config.AuthKeys {
-		return nil
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil || !ip.Unmap().IsLoopback() {
+	if cfg.Auth != config.AuthKeys && !loopbackAddress(addr) {
 		return fmt.Errorf("PAWL_HTTP_ADDR is %s: %w", addr, errNeedsKeys)
 	}
 	return nil

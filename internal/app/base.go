@@ -31,13 +31,9 @@ func newBase(ctx context.Context, cfg redisConfig, rules config.Journal, deps De
 		return nil, err
 	}
 	b := &base{rdb: rdb, facts: facts}
-	b.store, err = redisjournal.New(rdb, redisjournal.Config{
-		Config: journal.Config{
-			HandoffGrace: rules.HandoffGrace, Retention: rules.Retention, CleanupTimeout: rules.CleanupTimeout,
-			MaxEvents: rules.MaxEvents, SweepLock: cfg.sweepLock,
-		},
-		Logger: deps.Logger,
-	})
+	ruled := journalConfig(rules)
+	ruled.SweepLock = cfg.sweepLock
+	b.store, err = redisjournal.New(rdb, redisjournal.Config{Config: ruled, Logger: deps.Logger})
 	if err != nil {
 		return nil, errors.Join(err, rdb.Close())
 	}
@@ -46,6 +42,13 @@ func newBase(ctx context.Context, cfg redisConfig, rules config.Journal, deps De
 		return nil, errors.Join(err, b.store.Close(), rdb.Close())
 	}
 	return b, nil
+}
+
+// journalConfig is the rules as the store takes them.
+func journalConfig(rules config.Journal) journal.Config {
+	return journal.Config{
+		HandoffGrace: rules.HandoffGrace, Retention: rules.Retention, CleanupTimeout: rules.CleanupTimeout, MaxEvents: rules.MaxEvents,
+	}
 }
 
 // close ends the connections. Nothing can be lost by then, so an error is only worth a line.

@@ -101,10 +101,3 @@ func examineQueues(ctx context.Context, tasks *queue.Client, report func(Finding
 	}
 	return len(workers), nil
 }
-
-// journalConfig is the rules as the store takes them.
-func journalConfig(rules config.Journal) journal.Config {
-	return journal.Config{
-		HandoffGrace: rules.HandoffGrace, Retention: rules.Retention, CleanupTimeout: rules.CleanupTimeout, MaxEvents: rules.MaxEvents,
-	}
-}

@@ -9,6 +9,12 @@ import (
 // task is one long-running part. It returns when ctx ends, after it has stopped in order.
 type task func(ctx context.Context) error
 
+// idle is a task that has nothing to do.
+func idle(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
 // together runs the tasks until one of them returns or ctx ends, ends the others, and waits for all of them. The error
 // is the first one.
 func together(ctx context.Context, tasks ...task) error {

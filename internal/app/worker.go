@@ -5,25 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/pawl-run/pawl/agent"
-	"github.com/pawl-run/pawl/backend/local"
-	"github.com/pawl-run/pawl/backend/local/client"
-	"github.com/pawl-run/pawl/backend/local/httptool"
-	"github.com/pawl-run/pawl/backend/local/human"
-	"github.com/pawl-run/pawl/backend/local/mcptool"
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/internal/heap"
 	"github.com/pawl-run/pawl/internal/onetrip"
 	"github.com/pawl-run/pawl/internal/telemetry"
-	"github.com/pawl-run/pawl/internal/version"
 	"github.com/pawl-run/pawl/queue"
 )
 
@@ -45,31 +39,32 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 		return err
 	}
 	defer b.close(context.WithoutCancel(ctx), deps.Logger)
-	tools, err := httptool.NewClient(httptool.Config{})
-	if err != nil {
-		return err
-	}
-	defer tools.Close()
-	servers, err := mcptool.NewServers(mcptool.Config{Version: version.Read().Version, Logger: deps.Logger})
-	if err != nil {
-		return err
-	}
-	defer servers.Close()
 	deps.Metrics = deps.measures("worker")
-	far, err := newRemotes(deps.Metrics, deps.Logger)
+	far, err := newOutside(deps.Metrics, deps.Logger)
 	if err != nil {
 		return err
 	}
-	defer far.Close()
+	defer far.close()
 	tracing, err := deps.tracing(ctx, "worker")
 	if err != nil {
 		return err
 	}
 	defer tracing.Close(ctx, deps.Logger)
-	w, err := newWorker(b, tools, servers, far, tracing.Tracer(), cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
+	w, err := newWorker(b, far, tracing.Tracer(), cfg, deps) //nolint:contextcheck // the queue works until Shutdown, beyond ctx
 	if err != nil {
 		return err
 	}
+	deps.Logger.InfoContext(ctx, "working", "worker", w.runner.Worker(), "concurrency", cfg.Concurrency,
+		"claimTTL", cfg.ClaimTTL.String(), "queues", w.queues)
+	if !slices.Contains(w.queues, execution.SuspectQueue) {
+		deps.Logger.WarnContext(ctx, "steps that were reclaimed before wait for a worker that serves the queue suspect; "+
+			"this one does not")
+	}
+	return w.runBeside(ctx, b, cfg, deps)
+}
+
+// runBeside works, and answers and tells of itself meanwhile.
+func (w *worker) runBeside(ctx context.Context, b *base, cfg config.Worker, deps Deps) error {
 	presence, err := queue.NewPresence(b.rdb, queue.PresenceConfig{
 		ID: string(w.runner.Worker()), Queues: w.queues, Concurrency: cfg.Concurrency, Holding: w.runner.Holding,
 		Tally: w.tally, Logger: deps.Logger,
@@ -78,12 +73,6 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 		return err
 	}
 	server := &admin{program: "worker", rdb: b.rdb, facts: b.facts, metrics: w.metrics.Handler()}
-	deps.Logger.InfoContext(ctx, "working", "worker", w.runner.Worker(), "concurrency", cfg.Concurrency,
-		"claimTTL", cfg.ClaimTTL.String(), "queues", w.queues)
-	if !slices.Contains(w.queues, execution.SuspectQueue) {
-		deps.Logger.WarnContext(ctx, "steps that were reclaimed before wait for a worker that serves the queue suspect; "+
-			"this one does not")
-	}
 	// The admin server answers until the drain is over: a probe must not kill a worker that is finishing its steps.
 	adminCtx, endAdmin := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAdmin()
@@ -116,30 +105,10 @@ type worker struct {
 	tally   *queue.Tally
 }
 
-func newWorker(
-	b *base, tools *httptool.Client, servers *mcptool.Servers, far *remotes, tracer trace.Tracer, cfg config.Worker, deps Deps,
-) (*worker, error) {
-	models, err := modelFactories()
-	if err != nil {
-		return nil, err
-	}
-	delegates, agents, err := newInside()
-	if err != nil {
-		return nil, err
-	}
-	builder, err := local.NewBuilder(local.BuilderConfig{
-		Models: models,
-		Tools: map[agent.ToolType]local.ToolFactory{
-			agent.ToolHTTP: tools.Factory, agent.ToolHuman: human.Factory, agent.ToolMCP: servers.Factory,
-			agent.ToolClient: client.Factory, agent.ToolAgent: agents.Factory,
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
+func newWorker(b *base, far *outside, tracer trace.Tracer, cfg config.Worker, deps Deps) (*worker, error) {
 	w := &worker{drain: cfg.DrainTimeout, logger: deps.Logger, metrics: deps.Metrics, tally: queue.NewTally()}
-	kits := w.metrics.Calls(builder)
-	if err := delegates.use(kits, far, depthOf(cfg.MaxDepth)); err != nil {
+	kits, err := newKits(far, w.metrics, depthOf(cfg.MaxDepth))
+	if err != nil {
 		return nil, err
 	}
 	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
@@ -147,17 +116,16 @@ func newWorker(
 		return nil, err
 	}
 	w.runner, err = executor.NewDurable(executor.Config{
-		Store: b.store, Builder: kits, MaxDepth: depthOf(cfg.MaxDepth), Observer: tallying{w.metrics.Work(), w.tally}, Tracer: tracer, Enqueuer: b.tasks,
-		Remotes: far, Delegations: tokens(broker), Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
+		Store: b.store, Builder: kits, MaxDepth: depthOf(cfg.MaxDepth), Observer: tallying{w.metrics.Work(), w.tally},
+		Tracer: tracer, Enqueuer: b.tasks, Remotes: far.remotes, Delegations: tokens(broker),
+		Pipeline: onetrip.New(b.rdb, b.store, b.tasks), ClaimTTL: cfg.ClaimTTL, MaxReclaims: cfg.MaxReclaims,
 		DrainTimeout: cfg.DrainTimeout, NodesPerTask: cfg.NodesPerTask, Logger: deps.Logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	weights, suspect := servedQueues(cfg.Queues)
-	for name := range weights {
-		w.queues = append(w.queues, name)
-	}
+	w.queues = slices.Collect(maps.Keys(weights))
 	if suspect {
 		w.queues = append(w.queues, execution.SuspectQueue)
 	}
