@@ -39,6 +39,7 @@ func TestWhatAPersonOnCallDoes(t *testing.T) {
 	b.press(`//nav//a[text()="Overview"]`)
 	b.follow(`//section[@data-part="asking"]//a[@title="` + string(asking.ID) + `"]`)
 	b.approveEdited(t, w)
+	b.readLedger()
 	b.cancelOther(t, w, other)
 	b.forkAndWatch(t, w, asking)
 	b.press(`//button[text()="Log out"]`)
@@ -62,6 +63,19 @@ func (b *browser) approveEdited(t *testing.T, w *world) {
 	calls := w.tools.WaitCalls(t, patience, "/refund", 1)
 	require.Len(t, calls, 1)
 	require.JSONEq(t, `{"order":7,"amount":64}`, string(calls[0].Arguments))
+}
+
+// readLedger looks at what became of the calls.
+func (b *browser) readLedger() {
+	b.t.Helper()
+	b.press(`//nav[@aria-label="Parts of the execution"]//a[text()="Tool calls"]`)
+	const ledger = `[data-part="tools"]`
+	for _, text := range []string{
+		"lookup", "read only: it changes nothing", "unsafe: once it was started, it is never sent again by itself", "done", "took ",
+		":call_0_1", `"amount": 64`, "A person gave the arguments.", `"refunded": true`,
+	} {
+		b.awaitText(ledger, text)
+	}
 }
 
 func (b *browser) cancelOther(t *testing.T, w *world, other execution.View) {

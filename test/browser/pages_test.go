@@ -42,6 +42,7 @@ func TestEveryPageInBothThemesAtThreeWidths(t *testing.T) {
 		{"execution-completed", one(done, ""), ""},
 		{"messages", one(done, "/messages"), ""},
 		{"tools", one(done, "/tools"), ""},
+		{"tools-planned", one(asking, "/tools"), ""},
 		{"checkpoints", one(done, "/checkpoints"), ""},
 		{"conversations", "/dashboard/conversations", ""},
 		{"conversation", "/dashboard/conversations/" + string(done.ConversationID), ""},
