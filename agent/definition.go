@@ -179,7 +179,7 @@ type Tool struct {
 	Type        ToolType          `json:"type"`
 	URL         string            `json:"url,omitempty"`
 	Headers     map[string]string `json:"headers,omitempty"`
-	Auth        string            `json:"auth,omitempty"`  // AuthDelegation, of http tools
+	Auth        string            `json:"auth,omitempty"`  // AuthDelegation, of http tools and of mcp tools with a URL
 	Probe       *Probe            `json:"probe,omitempty"` // required for reconcile
 	Description string            `json:"description,omitempty"`
 	Parameters  json.RawMessage   `json:"parameters,omitempty"` // JSON Schema

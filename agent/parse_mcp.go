@@ -23,14 +23,16 @@ func parseMCPTool(o *object, tool *Tool) {
 		tool.Command = parseCommand(o)
 		tool.Env = parseEnv(o)
 		o.refuseKeys("a server that is started has none", "url", "headers")
+		o.refuseKeys("a server that is started is not given tokens; only one that is reached by url is", "auth")
 	case o.has("url"):
 		tool.URL = o.address("url")
 		tool.Headers = parseHeaders(o)
+		parseAuth(o, tool)
 		o.refuseKeys("only a server that is started has it", "command", "env")
 	default:
 		o.get("command")
 		o.bad("command", "or url is required: how the mcp server is started, or where it is")
-		o.refuseKeys("it needs command or url", "url", "headers", "env")
+		o.refuseKeys("it needs command or url", "url", "headers", "env", "auth")
 	}
 	tool.Timeout = o.duration("timeout", DefaultToolTimeout)
 	tool.MaxRetries = o.small("maxRetries", 1)

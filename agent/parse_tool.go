@@ -93,15 +93,18 @@ func parseTool(o *object) Tool {
 	return tool
 }
 
-// refuseOtherTypes reports the keys that only tools of one other type have.
+// refuseOtherTypes reports the keys that only tools of other types have.
 func refuseOtherTypes(o *object, own ToolType) {
 	for _, other := range []struct {
 		kind ToolType
 		keys []string
-	}{{ToolAgent, agentKeys}, {ToolHTTP, []string{"auth"}}, {ToolMCP, mcpKeys}} {
+	}{{ToolAgent, agentKeys}, {ToolMCP, mcpKeys}} {
 		if other.kind != own {
 			o.refuseKeys("only "+string(other.kind)+" tools have it", other.keys...)
 		}
+	}
+	if own != ToolHTTP && own != ToolMCP {
+		o.refuseKeys("only http and mcp tools have it", "auth")
 	}
 }
 

@@ -113,23 +113,39 @@ func (m *machine) credential(ctx context.Context, p *pending) bool {
 		return true
 	}
 	token, err := m.env.Credential(ctx)
-	switch {
-	case err == nil:
+	if err == nil {
 		p.credential = token
 		return true
-	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errToolTimeout): // interrupted: the cause decides
+	}
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errToolTimeout) {
+		return false // interrupted: the cause decides
+	}
+	if none := tokenless(err); none.Kind == local.Permanent {
+		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution, none.Message))
+	} else {
+		p.transient = none
+	}
+	return false
+}
+
+// tokenless says what a missing token means: permanent when there will be none, in words for the model, else transient.
+func tokenless(err error) *local.Error {
+	switch {
 	case errors.Is(err, errNotDelegated):
-		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution,
-			"this call needs a delegation, and the execution was submitted without one"))
+		return &local.Error{
+			Kind: local.Permanent, Code: "delegation_missing", Err: err,
+			Message: "this call needs a delegation, and the execution was submitted without one",
+		}
 	case errors.Is(err, delegation.ErrLost), errors.Is(err, delegation.ErrRefused):
-		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution,
-			"the delegation of this execution has ended: it can no longer act for whoever submitted it"))
+		return &local.Error{
+			Kind: local.Permanent, Code: string(execution.CodeDelegationLost), Err: err,
+			Message: "the delegation of this execution has ended: it can no longer act for whoever submitted it",
+		}
 	default:
-		p.transient = &local.Error{
+		return &local.Error{
 			Kind: local.Transient, Code: "delegation_unavailable", Message: "no token could be had for the call", Err: err,
 		}
 	}
-	return false
 }
 
 // Credential implements environment: what runs in process acts for nobody.

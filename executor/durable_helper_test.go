@@ -71,6 +71,8 @@ type world struct {
 	durable *Durable
 	id      execution.ID
 	lease   *journal.Delegation // what submissions are delegated with; nil: nothing
+	// establish, where set, makes the lease of an execution in its place.
+	establish func(execution.ID) journal.Delegation
 }
 
 // quiet is a logger nobody reads.
@@ -127,6 +129,9 @@ func (w *world) submit(definition *agent.Definition) {
 	})
 	require.NoError(w.t, err)
 	if w.lease != nil {
+		if w.establish != nil {
+			*w.lease = w.establish(w.id)
+		}
 		change, err := w.store.Delegate(w.t.Context(), w.id, *w.lease)
 		require.NoError(w.t, err)
 		reservation.Tasks = change.Tasks

@@ -33,6 +33,7 @@ type holder struct {
 	tree     *tree        // of the execution and those around it; set by prepare
 
 	delegated delegated
+	lent      lent
 
 	node context.Context         // of the node; set by run
 	end  context.CancelCauseFunc // ends the node with one of the causes, the first of which stays; set by run
@@ -71,6 +72,7 @@ func (h *holder) run(ctx context.Context) error {
 	node, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	defer h.stop()
+	defer h.giveBack()
 	h.node, h.end = node, end
 	h.durable.add(h) //nolint:contextcheck // its renewals go on for as long as its node does
 	defer h.durable.remove(h)
@@ -164,7 +166,7 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 	h.tree = made.tree
 	return newMachine(situation{
 		id: row.ID, conversation: row.ConversationID, invocation: string(h.claimed.Fence), step: h.position.step, node: checkpoint.Node, state: checkpoint.State,
-		definition: made.definition, kit: made.kit, remote: made.remote, schemas: made.schemas, find: made.tree.find,
+		definition: made.definition, kit: h.kit(made.kit), remote: made.remote, schemas: made.schemas, find: made.tree.find,
 		maxDepth: h.durable.cfg.MaxDepth, fence: h.claimed.Fence, ledger: h.position.ledger,
 		inbox: h.position.inbox, messages: messages, attempts: h.position.attempts, deadlineAtMs: row.DeadlineAtMs,
 		lost: lost,

@@ -73,6 +73,7 @@ func (m *machine) outstanding(ctx context.Context) ([]*pending, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.askForTools(ctx)
 	var out []*pending
 	blocked := false // a sequential call is asked about: those behind it wait
 	for i := range m.state.Batch.Calls {

@@ -167,6 +167,18 @@ func TestAgentsCheck_ProbesServersAndModels(t *testing.T) {
 	require.NotContains(t, got.out, model.URL)
 }
 
+func TestAgentsCheck_DoesNotAskAServerThatTakesACaller(t *testing.T) {
+	t.Parallel()
+	asked := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it is not asked") }))
+	defer asked.Close()
+	path := agentFile(t, "agents:\n  demo:\n    model: {provider: scripted, turns: [{text: hi}]}\n    tools:\n"+
+		"      - {name: drive, type: mcp, url: \""+asked.URL+"\", auth: delegation}\n")
+	got := typeCommand(t, newFake(execution.View{}), false, nil, "agents", "check", "--probe", path)
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.out, "[not asked: it is reached with the tokens of executions, ")
+	require.Contains(t, got.out, "auth delegation")
+}
+
 func TestAgentsSchema_PrintsTheSchema(t *testing.T) {
 	t.Parallel()
 	got := typeCommand(t, newFake(execution.View{}), false, nil, "agents", "schema")

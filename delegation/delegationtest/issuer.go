@@ -4,6 +4,7 @@ package delegationtest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -28,6 +29,7 @@ const (
 	ClientSecret = "client-secret-that-nobody-sees"
 	User         = "id1"
 	Powerless    = "id2"
+	Other        = "id3" // may delegate as well
 )
 
 // Issuer is an authorization server under test.
@@ -63,7 +65,7 @@ func Start(tb testing.TB) *Issuer {
 	i.server = httptest.NewServer(http.HandlerFunc(i.serve))
 	tb.Cleanup(i.server.Close)
 	i.URL = i.server.URL
-	i.storage = storage.NewStorageWithClients(storage.NewUserStore(i.URL), map[string]*storage.Client{
+	i.storage = storage.NewStorageWithClients(users{storage.NewUserStore(i.URL)}, map[string]*storage.Client{
 		ClientID: storage.WebClient(ClientID, ClientSecret),
 	})
 	provider, err := op.NewProvider(&op.Config{
@@ -72,6 +74,17 @@ func Start(tb testing.TB) *Issuer {
 	require.NoError(tb, err)
 	i.provider = provider
 	return i
+}
+
+// users are the storage's own, and one more.
+type users struct{ storage.UserStore }
+
+// GetUserByID knows Other as well.
+func (u users) GetUserByID(id string) *storage.User {
+	if id != Other {
+		return u.UserStore.GetUserByID(id)
+	}
+	return &storage.User{ID: Other, Username: "test-user3", IsAdmin: true}
 }
 
 // policy answers as a server should to a user who may not delegate: the storage's own error is taken for a fault.
@@ -154,15 +167,27 @@ func (i *Issuer) SignInJWT(tb testing.TB, user string) execution.Credential {
 // Good reports whether the server takes the token now.
 func (i *Issuer) Good(tb testing.TB, token execution.Credential) bool {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
+	return i.Who(tb, token) != ""
+}
+
+// Who is the user whose token it is; empty when the server does not take it now.
+func (i *Issuer) Who(tb testing.TB, token execution.Credential) string {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
 	defer cancel()
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, i.URL+"/userinfo", http.NoBody)
 	require.NoError(tb, err)
 	ask.Header.Set("Authorization", "Bearer "+token.Reveal())
 	answer, err := http.DefaultClient.Do(ask)
 	require.NoError(tb, err)
-	require.NoError(tb, answer.Body.Close())
-	return answer.StatusCode == http.StatusOK
+	defer func() { _ = answer.Body.Close() }() // it was read
+	var user struct {
+		Subject string `json:"sub"`
+	}
+	if answer.StatusCode == http.StatusOK {
+		require.NoError(tb, json.NewDecoder(answer.Body).Decode(&user))
+	}
+	return user.Subject
 }
 
 // Config is that of a broker at this server.

@@ -73,6 +73,10 @@ func probed(ask func() (string, error)) *Probed {
 // probeServer asks an MCP server for its tools.
 func probeServer(ctx context.Context, timeout time.Duration, servers *mcptool.Servers, declared agent.Tool, checked *CheckedTool) {
 	checked.Probe = probed(func() (string, error) {
+		if declared.Auth == agent.AuthDelegation {
+			_, err := servers.NewDelegated(declared, os.LookupEnv)
+			return "not asked: it is reached with the tokens of executions", err
+		}
 		set, err := servers.New(declared, os.LookupEnv)
 		if err != nil {
 			return "", err

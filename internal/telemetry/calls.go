@@ -125,6 +125,9 @@ func code(ctx context.Context, err error) string {
 
 func (c *calls) tool(agent string, tool local.Tool) local.Tool {
 	measured := &measuredTool{Tool: tool, calls: c, agent: agent}
+	if set, is := tool.(local.DelegatedSet); is {
+		return &measuredDelegated{measuredSet: measuredSet{ToolSet: set, calls: c, agent: agent}, set: set}
+	}
 	if set, is := tool.(local.ToolSet); is {
 		return &measuredSet{ToolSet: set, calls: c, agent: agent}
 	}
@@ -206,4 +209,16 @@ func (s *measuredSet) Find(name string) local.Tool {
 		return nil
 	}
 	return s.calls.tool(s.agent, tool)
+}
+
+// measuredDelegated is a set that is another one for each claim.
+type measuredDelegated struct {
+	measuredSet
+	set local.DelegatedSet
+}
+
+// For implements local.DelegatedSet.
+func (s *measuredDelegated) For(bearer local.Bearer) (set local.ToolSet, done func()) {
+	own, done := s.set.For(bearer)
+	return &measuredSet{ToolSet: own, calls: s.calls, agent: s.agent}, done
 }

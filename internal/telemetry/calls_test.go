@@ -144,3 +144,27 @@ func TestRequests_MethodsThatAClientMadeUpAreOne(t *testing.T) {
 	require.Contains(t, page, `pawl_http_request_seconds_count{method="other",route="/v1/executions",status="200"} 2`)
 	require.Contains(t, page, `pawl_stream_clients{route="/v1/events"} 1`)
 }
+
+// theirs is a set that is another one for each claim.
+type theirs struct{ set }
+
+func (s theirs) For(local.Bearer) (own local.ToolSet, done func()) {
+	return s.set, func() { s.name = "ended" }
+}
+
+func TestCalls_MeasureSetsThatAreAClaimsOwn(t *testing.T) {
+	t.Parallel()
+	metrics := New("worker", "test")
+	result := execution.ToolResult{Content: json.RawMessage(`1`)}
+	one := &part{name: "s_one", answer: local.Answer{Result: &result}}
+	all := theirs{set{&part{name: "s", tools: []local.Tool{one}}}}
+	kit, err := metrics.Calls(given{&local.Kit{Model: &part{}, Tools: []local.Tool{all}}}).Build(t.Context(), &agent.Definition{Name: "demo"})
+	require.NoError(t, err)
+	own, done := kit.For(nil)
+	require.NotSame(t, kit, own)
+	_, err = own.Tool("s_one").Call(t.Context(), local.Invocation{}, nil)
+	require.NoError(t, err)
+	done()
+	require.Equal(t, "ended", all.name)
+	require.Contains(t, scrape(t, metrics), `pawl_tool_call_seconds_count{agent="demo",outcome="ok",tool="s_one"} 1`)
+}

@@ -10,6 +10,11 @@
 // tools, which is kept also beyond the session's end and read again when the server says that it changed. Opening never
 // runs in a caller's time: it has times of its own, and who waits for it gives up after a while with a transient error.
 //
+// A server declared with auth: delegation is reached as whoever submitted: each claim of an execution has sessions, connections
+// and a list of tools of its own, with its token on every request. They end with the claim, in the background; what the program
+// shares about such a server is only how its tools behave when they ask questions. A claim that has no token, or whose token
+// the server refuses, is given one tool that says so.
+//
 // What a call comes to:
 //
 //	a result, isError or not, a JSON-RPC error   a result or an error result; the server has spoken

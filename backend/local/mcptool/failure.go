@@ -22,6 +22,9 @@ import (
 // of the connection and not the server's answer.
 var ownCodes = map[int64]bool{-32001: true, -32003: true, -32004: true, -32005: true}
 
+// errTokenRefused is how an answer 401 or 403 reads.
+var errTokenRefused = errors.New("it answered")
+
 // failure is what a call without a result comes to: an error result when the server has said no, else an *local.Error.
 func (t *Tool) failure(ctx context.Context, used *session, sent *trip, call execution.ToolCall, err error) (local.Answer, error) {
 	if used.http {
@@ -111,6 +114,10 @@ func plain(what string, sent *trip, err error) error {
 	)
 	status, _ := sent.answer()
 	switch {
+	case sent.tokenless() != nil:
+		return fmt.Errorf("cannot %s: %w", what, sent.tokenless())
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fmt.Errorf("cannot %s: %w %s", what, errTokenRefused, statusText(status))
 	case status >= 300:
 		return fmt.Errorf("cannot %s: it answered %s", what, statusText(status))
 	case errors.As(err, &network):

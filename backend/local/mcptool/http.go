@@ -24,6 +24,7 @@ type trip struct {
 	sent       bool // guarded by mu; it got a connection
 	status     int  // guarded by mu; of the last answer
 	retryAfter time.Duration
+	refused    error // guarded by mu; why there was no token
 }
 
 func withTrip(ctx context.Context) (context.Context, *trip) {
@@ -49,6 +50,18 @@ func (t *trip) connected(httptrace.GotConnInfo) {
 	t.sent = true
 }
 
+func (t *trip) refuse(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refused = err
+}
+
+func (t *trip) tokenless() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refused
+}
+
 func (t *trip) note(res *http.Response) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,6 +82,7 @@ func retryAfter(value string) time.Duration {
 // sender sends the requests of one session: with the declared headers, to the declared address only, until it ends.
 type sender struct {
 	header http.Header
+	own    *claim // nil: the headers say all
 	base   http.RoundTripper
 	ended  context.Context
 }
@@ -88,7 +102,7 @@ func (t *sender) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	sent.Header.Set("User-Agent", "pawl")
-	res, err := t.base.RoundTrip(sent)
+	res, err := t.send(sent)
 	if err != nil {
 		stop()
 		cancel()
@@ -101,8 +115,25 @@ func (t *sender) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// send sends a request with the token that is good now.
+func (t *sender) send(req *http.Request) (*http.Response, error) {
+	if t.own == nil {
+		return t.base.RoundTrip(req)
+	}
+	token, err := t.own.tokens.now(req.Context())
+	if err != nil {
+		if on, ok := req.Context().Value(tripKey{}).(*trip); ok {
+			on.refuse(err)
+		}
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	defer t.own.farewells.sent(req)
+	return t.base.RoundTrip(req)
+}
+
 // overHTTP is the transport to a server behind an address.
-func overHTTP(at address) (mcp.Transport, func()) {
+func overHTTP(at address, own *claim) (mcp.Transport, func()) {
 	ended, end := context.WithCancel(context.Background())
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	base := &http.Transport{
@@ -119,7 +150,7 @@ func overHTTP(at address) (mcp.Transport, func()) {
 		header.Set(name, value)
 	}
 	client := &http.Client{
-		Transport: &sender{header: header, base: base, ended: ended},
+		Transport: &sender{header: header, own: own, base: base, ended: ended},
 		// Headers and arguments are for the declared host alone.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

@@ -2,6 +2,7 @@ package mcptool
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -17,6 +18,37 @@ const (
 	asking                      // it has asked in the middle of a call
 )
 
+// habits are how the tools of an address behave, by the server's names of them. All who reach it share what was seen: it is the
+// program's knowledge and nobody's secret.
+type habits struct {
+	mu     sync.Mutex
+	byTool map[string]manner // guarded by mu
+}
+
+func (h *habits) of(tool string) manner {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.byTool[tool]
+}
+
+// note keeps what was seen of tools. One that has asked may ask again.
+func (h *habits) note(seen manner, tools ...string) {
+	if seen == unknownManner {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, tool := range tools {
+		if h.byTool[tool] == asking {
+			continue
+		}
+		if h.byTool == nil {
+			h.byTool = map[string]manner{}
+		}
+		h.byTool[tool] = seen
+	}
+}
+
 // tryOut lets the tools that nobody knows yet make their first calls one after the other, each for a while at most: two
 // calls that ask at once could not be told apart. done ends the try, with what was seen.
 func (s *server) tryOut(ctx context.Context, tool string) (done func(seen manner)) {
@@ -28,7 +60,7 @@ func (s *server) tryOut(ctx context.Context, tool string) (done func(seen manner
 		case mine:
 			return func(seen manner) { s.tried(wait, tool, seen) }
 		case wait == nil:
-			return func(seen manner) { s.note(tool, seen) }
+			return func(seen manner) { s.habits.note(seen, tool) }
 		}
 		select {
 		case <-wait:
@@ -36,7 +68,7 @@ func (s *server) tryOut(ctx context.Context, tool string) (done func(seen manner
 		case <-ctx.Done():
 		case <-patience.C:
 		}
-		return func(seen manner) { s.note(tool, seen) }
+		return func(seen manner) { s.habits.note(seen, tool) }
 	}
 }
 
@@ -45,7 +77,7 @@ func (s *server) begins(tool string) (wait chan struct{}, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.mayAsk || s.manners[tool] != unknownManner:
+	case !s.mayAsk || s.habits.of(tool) != unknownManner:
 		return nil, false
 	case s.trying != nil:
 		return s.trying, false
@@ -56,44 +88,11 @@ func (s *server) begins(tool string) (wait chan struct{}, mine bool) {
 
 // tried ends a try.
 func (s *server) tried(own chan struct{}, tool string, seen manner) {
-	s.note(tool, seen)
+	s.habits.note(seen, tool)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.trying == own {
 		s.trying = nil
 		close(own)
-	}
-}
-
-// note keeps what was seen of a tool. One that has asked may ask again.
-func (s *server) note(tool string, seen manner) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.noteLocked(tool, seen)
-}
-
-func (s *server) noteLocked(tool string, seen manner) {
-	if seen == unknownManner || s.manners[tool] == asking {
-		return
-	}
-	if s.manners == nil {
-		s.manners = map[string]manner{}
-	}
-	s.manners[tool] = seen
-}
-
-// asksQuestions reports whether a tool is known to ask.
-func (s *server) asksQuestions(tool string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.manners[tool] == asking
-}
-
-// learn notes that tools ask questions: from now on their calls have sessions of their own.
-func (s *server) learn(tools []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, tool := range tools {
-		s.noteLocked(tool, asking)
 	}
 }

@@ -27,7 +27,10 @@ type server struct {
 	name   string // of the declaration that came first; for logs
 	base   context.Context
 	cancel context.CancelFunc
+	habits *habits
+	own    *claim         // immutable; nil: all requests are the program's own
 	work   sync.WaitGroup // what runs in the background
+	calls  sync.WaitGroup // that are on their way
 
 	mu       sync.Mutex
 	closed   bool                  // guarded by mu
@@ -41,18 +44,17 @@ type server struct {
 	legacy   bool                  // guarded by mu; the next attempt begins with the older handshake
 	live     map[*session]struct{} // guarded by mu; also those that are retired
 
-	mayAsk       bool              // guarded by mu; the protocol lets it ask in the middle of a call
-	manners      map[string]manner // guarded by mu; by the server's names of its tools
-	trying       chan struct{}     // guarded by mu; closed when the first call of a tool has ended; nil: there is none
-	spare        []*session        // guarded by mu; sessions for one call at a time that nobody uses
-	alone        int               // guarded by mu; sessions for one call at a time, in all
-	openingAlone int               // guarded by mu; those of them that are being opened
-	freed        chan struct{}     // guarded by mu; closed when there may be one for the next call; nil: nobody waits
+	mayAsk       bool          // guarded by mu; the protocol lets it ask in the middle of a call
+	trying       chan struct{} // guarded by mu; closed when the first call of a tool has ended; nil: there is none
+	spare        []*session    // guarded by mu; sessions for one call at a time that nobody uses
+	alone        int           // guarded by mu; sessions for one call at a time, in all
+	openingAlone int           // guarded by mu; those of them that are being opened
+	freed        chan struct{} // guarded by mu; closed when there may be one for the next call; nil: nobody waits
 }
 
 func newServer(cfg Config, at address, name string) *server {
 	base, cancel := context.WithCancel(context.Background())
-	return &server{cfg: cfg, at: at, name: name, base: base, cancel: cancel, live: map[*session]struct{}{}}
+	return &server{cfg: cfg, at: at, name: name, base: base, cancel: cancel, habits: &habits{}, live: map[*session]struct{}{}}
 }
 
 // acquire returns a session that is alive, opening one if need be, for at most the list timeout. Release it.

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,8 +76,11 @@ type Servers struct {
 	cfg Config // immutable
 
 	mu     sync.Mutex
-	closed bool               // guarded by mu
-	byKey  map[string]*server // guarded by mu
+	closed bool                 // guarded by mu
+	byKey  map[string]*server   // guarded by mu
+	habits map[string]*habits   // guarded by mu; of addresses that are reached with tokens
+	lent   map[*server]struct{} // guarded by mu; to claims, which reach them with tokens of their own
+	ending sync.WaitGroup       // of what was lent
 }
 
 // NewServers makes an empty Servers. Close it.
@@ -84,11 +89,14 @@ func NewServers(cfg Config) (*Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Servers{cfg: cfg, byKey: map[string]*server{}}, nil
+	return &Servers{cfg: cfg, byKey: map[string]*server{}, habits: map[string]*habits{}, lent: map[*server]struct{}{}}, nil
 }
 
 // Factory is the local.ToolFactory of type "mcp". It starts and asks nothing.
 func (s *Servers) Factory(_ context.Context, _ *agent.Definition, declared agent.Tool, lookup local.Lookup) (local.Tool, error) {
+	if declared.Auth == agent.AuthDelegation {
+		return s.NewDelegated(declared, lookup)
+	}
 	return s.New(declared, lookup)
 }
 
@@ -106,15 +114,15 @@ func (s *Servers) Close() {
 	s.mu.Lock()
 	s.closed = true
 	servers := make([]*server, 0, len(s.byKey))
-	for _, server := range s.byKey {
-		servers = append(servers, server)
-	}
+	servers = slices.AppendSeq(servers, maps.Values(s.byKey))
+	servers = slices.AppendSeq(servers, maps.Keys(s.lent))
 	s.mu.Unlock()
 	var wait sync.WaitGroup
 	for _, server := range servers {
 		wait.Go(server.close)
 	}
 	wait.Wait()
+	s.ending.Wait()
 }
 
 func (s *Servers) server(at address, name string) *server {

@@ -85,7 +85,8 @@ func (s *server) connect(legacy bool) (*session, error) {
 		// Servers may ask people, by forms, and nothing else.
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
 		ElicitationHandler: func(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return made.floor.ask(ctx, request.Params, func() { s.crowded(made) }, s.learn)
+			return made.floor.ask(ctx, request.Params, func() { s.crowded(made) },
+				func(tools []string) { s.habits.note(asking, tools...) })
 		},
 		MultiRoundTrip:         &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { s.changed(made) }, //nolint:contextcheck // the list is read after the notice

@@ -27,12 +27,20 @@ type Set struct {
 var _ local.ToolSet = (*Set)(nil)
 
 // Spec stands for the set; no model is told of it.
-func (s *Set) Spec() local.ToolSpec { return local.ToolSpec{Name: s.declared.Name} }
+func (s *Set) Spec() local.ToolSpec { return setSpec(s.declared) }
+
+func setSpec(declared agent.Tool) local.ToolSpec {
+	return local.ToolSpec{Name: declared.Name, Delegated: declared.Auth == agent.AuthDelegation}
+}
 
 // Call refuses: a set is not called, its tools are.
 func (s *Set) Call(context.Context, local.Invocation, local.Sink) (local.Answer, error) {
-	return local.Answer{}, &local.Error{
-		Kind: local.Permanent, Code: "mcp_set", Message: fmt.Sprintf("%s is an MCP server and not a tool", s.declared.Name),
+	return local.Answer{}, notCalled(s.declared)
+}
+
+func notCalled(declared agent.Tool) error {
+	return &local.Error{
+		Kind: local.Permanent, Code: "mcp_set", Message: fmt.Sprintf("%s is an MCP server and not a tool", declared.Name),
 	}
 }
 
@@ -40,10 +48,15 @@ func (s *Set) Call(context.Context, local.Invocation, local.Sink) (local.Answer,
 // cannot be asked or lacks a tool that the declaration names.
 func (s *Set) Tools(ctx context.Context) ([]local.Tool, error) {
 	listed, known := s.server.known()
+	if s.server.own != nil { // else a server that takes anybody would show its tools
+		if _, err := s.server.own.tokens.now(ctx); err != nil {
+			return s.withoutToken(err)
+		}
+	}
 	if !known {
 		used, err := s.server.acquire(ctx)
 		if err != nil {
-			return nil, err
+			return s.withoutToken(err)
 		}
 		s.server.release(used)
 		listed, _ = s.server.known()
@@ -115,7 +128,7 @@ func (s *Set) tool(listed *mcp.Tool) *Tool {
 func (s *Set) spec(name string) local.ToolSpec {
 	return local.ToolSpec{
 		Name: name, Timeout: s.declared.Timeout, OnUnknown: s.declared.OnUnknown, MaxRetries: s.declared.MaxRetries,
-		Approval: s.approval(name), Sequential: s.declared.Sequential,
+		Approval: s.approval(name), Sequential: s.declared.Sequential, Delegated: s.declared.Auth == agent.AuthDelegation,
 	}
 }
 

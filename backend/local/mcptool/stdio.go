@@ -37,7 +37,7 @@ var inheritedVariables = []string{
 // transport reaches the server; end ends what it began, and waits for a process that it started.
 func (s *server) transport() (transport mcp.Transport, end func(), err error) {
 	if s.at.URL != "" {
-		transport, end = overHTTP(s.at)
+		transport, end = overHTTP(s.at, s.own)
 		return transport, end, nil
 	}
 	child, err := s.start()

@@ -51,7 +51,7 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, sink local.Sink)
 	case err != nil && ctx.Err() != nil:
 		return t.unsent(ctx)
 	case err != nil:
-		return local.Answer{}, err
+		return t.unopened(call.Call, err)
 	case refusal != nil:
 		return local.Answer{Result: refusal}, nil
 	}
@@ -87,9 +87,9 @@ func (t *Tool) on(
 	server := t.set.server
 	acquire := server.acquire
 	if len(talk.Answers) > 0 {
-		server.learn([]string{name})
+		server.habits.note(asking, name)
 	}
-	if server.asksQuestions(name) {
+	if server.habits.of(name) == asking {
 		acquire = server.acquireAlone
 	}
 	used, err := acquire(ctx)
@@ -97,7 +97,7 @@ func (t *Tool) on(
 		if ctx.Err() != nil {
 			return t.unsent(ctx)
 		}
-		return local.Answer{}, err
+		return t.unopened(call.Call, err)
 	}
 	return t.carryOut(ctx, used, name, call, talk, responses, sink)
 }
@@ -179,13 +179,16 @@ func (t *Tool) send(
 	}
 	answered := make(chan answer, 1)
 	done := make(chan struct{})
-	go func() {
+	t.set.server.calls.Go(func() {
 		defer t.set.server.release(used)
 		defer close(done)
-		defer func() { t.set.server.learn(used.floor.leave(in)) }()
+		defer func() { t.set.server.habits.note(asking, used.floor.leave(in)...) }()
 		result, err := used.client.CallTool(ctx, params)
+		if own := t.set.server.own; own != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			own.farewells.owe()
+		}
 		answered <- answer{result, err}
-	}()
+	})
 	defer stop()
 	asked := in.stop
 	var patience <-chan time.Time

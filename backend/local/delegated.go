@@ -1,0 +1,62 @@
+package local
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// Bearer gives a token of an execution's delegation that is good for a moment, renewed if need be; the same one for as long as
+// that is good. It may be called by many goroutines. Its errors are *Error: permanent when there will be none, with a message
+// for the model, and else transient.
+type Bearer func(ctx context.Context) (execution.Credential, error)
+
+// DelegatedSet is a ToolSet whose server is reached with the tokens of executions. By itself it asks its server nothing: what
+// its tools are depends on who asks.
+type DelegatedSet interface {
+	ToolSet
+	// For is the set as one claim of an execution has it. Nothing of it is shared with any other: each request to the server
+	// carries a token of the bearer. When there will be no token, or the server takes none, Tools is one tool that says so to
+	// the model. done ends what the set has open, in a moment and without waiting for it; the bearer is not called any more.
+	For(bearer Bearer) (set ToolSet, done func())
+}
+
+// For is the kit as one claim of an execution has it: its delegated sets are the claim's own. done ends them.
+func (k *Kit) For(bearer Bearer) (own *Kit, done func()) {
+	var ends []func()
+	own = k
+	for i, tool := range k.Tools {
+		set, ok := tool.(DelegatedSet)
+		if !ok {
+			continue
+		}
+		if own == k {
+			own = &Kit{Model: k.Model, Fallback: k.Fallback, Tools: append([]Tool(nil), k.Tools...)}
+		}
+		bound, end := set.For(bearer)
+		own.Tools[i] = bound
+		ends = append(ends, end)
+	}
+	return own, func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
+// Ask has delegated sets that own tools of these names ask their servers, so that the tools' specs say what the server says.
+// A set that cannot say it now says it at the call, or the call fails.
+func (k *Kit) Ask(ctx context.Context, names []string) {
+	for _, tool := range k.Tools {
+		set, ok := tool.(ToolSet)
+		if !ok || !set.Spec().Delegated {
+			continue
+		}
+		for _, name := range names {
+			if set.Find(name) != nil {
+				_, _ = set.Tools(ctx) // an error is the call's to tell
+				break
+			}
+		}
+	}
+}
