@@ -20,12 +20,19 @@ const endTimeout = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if !explicit("test.parallel") {
-		if err := flag.Set("test.parallel", parallelTests); err != nil {
-			panic(err)
-		}
-	}
+	preset("test.parallel", parallelTests)
+	preset("test.skip", skipped(harness.NodesPerTask()))
 	harness.Main(m)
+}
+
+// preset sets a flag of the testing package, unless it was given.
+func preset(name, value string) {
+	if explicit(name) {
+		return
+	}
+	if err := flag.Set(name, value); err != nil {
+		panic(err)
+	}
 }
 
 func explicit(name string) bool {

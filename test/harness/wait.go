@@ -10,7 +10,13 @@ import (
 	"time"
 )
 
-const pollInterval = 5 * time.Millisecond
+// A wait looks often at first, and less often when it has become a long one: hundreds of looks a second through an API that
+// does nothing else are most of the work of a test that waits for a claim to run out.
+const (
+	pollInterval = 5 * time.Millisecond
+	slowPoll     = 20 * time.Millisecond
+	slowAfter    = 250 * time.Millisecond
+)
 
 // Eventually polls until done is true and fails the test after timeout.
 func Eventually(tb testing.TB, timeout time.Duration, what string, done func() bool) {
@@ -22,14 +28,18 @@ func Eventually(tb testing.TB, timeout time.Duration, what string, done func() b
 
 // Poll polls until done is true and reports whether that came within timeout.
 func Poll(timeout time.Duration, done func() bool) bool {
-	deadline := time.Now().Add(timeout)
+	began := time.Now()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	for !done() {
-		if time.Now().After(deadline) {
+	for slow := false; !done(); <-tick.C {
+		waited := time.Since(began)
+		if waited > timeout {
 			return false
 		}
-		<-tick.C
+		if !slow && waited > slowAfter {
+			slow = true
+			tick.Reset(slowPoll)
+		}
 	}
 	return true
 }
