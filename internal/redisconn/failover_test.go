@@ -16,7 +16,7 @@ const failoverTimeout = 30 * time.Second
 // Case H4: a client of its own accord goes on calling a dead master for a minute.
 func TestOpen_APromotedReplicaOfAClusterIsFoundWithinSeconds(t *testing.T) {
 	t.Parallel()
-	cluster := redistest.StartCluster(t, "--cluster-node-timeout", "2000")
+	cluster := redistest.StartCluster(t)
 	replica := cluster.AddReplica(t, 0)
 	client := open(t, cluster.URL())
 	key := keyOn(t, client.(*redis.ClusterClient), cluster.Masters[0].Addr())
@@ -25,7 +25,7 @@ func TestOpen_APromotedReplicaOfAClusterIsFoundWithinSeconds(t *testing.T) {
 	require.Eventually(t, func() bool {
 		promoted, err := replica.Promoted(t.Context())
 		return err == nil && promoted
-	}, failoverTimeout, 10*time.Millisecond)
+	}, 2*failoverTimeout, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		return client.Set(t.Context(), key, "after", 0).Err() == nil
 	}, failoverTimeout, 10*time.Millisecond)

@@ -15,7 +15,7 @@ import (
 const (
 	clusterMasters = 3
 	clusterSlots   = 16384
-	formTimeout    = 30 * time.Second
+	formTimeout    = time.Minute
 	formInterval   = 20 * time.Millisecond
 )
 

@@ -15,10 +15,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// masterName is what the Sentinel calls the pair that it watches.
-const masterName = "main"
+const (
+	// masterName is what the Sentinel calls the pair that it watches.
+	masterName = "main"
+	// silence is how long a primary has been silent before its Sentinel replaces it: longer than a busy machine lets it starve.
+	silence = 3 * time.Second
+)
 
-// Pair is a primary and its replica, watched by a Sentinel that promotes the replica a second after the primary was heard last.
+// Pair is a primary and its replica, watched by a Sentinel that promotes the replica when the primary has been silent for 3 s.
 type Pair struct {
 	Primary, Replica *Server
 	Sentinel         *Server
@@ -81,7 +85,7 @@ func newSentinel(dir string, primary *Server) (*Server, error) {
 	lines := []string{
 		fmt.Sprintf("port %d", port), "bind 127.0.0.1", "dir " + dir, "logfile " + filepath.Join(dir, "sentinel.log"),
 		fmt.Sprintf("sentinel monitor %s %s %s 1", masterName, host, watched),
-		fmt.Sprintf("sentinel down-after-milliseconds %s %d", masterName, time.Second.Milliseconds()),
+		fmt.Sprintf("sentinel down-after-milliseconds %s %d", masterName, silence.Milliseconds()),
 		fmt.Sprintf("sentinel failover-timeout %s %d", masterName, (10 * time.Second).Milliseconds()),
 	}
 	if err := os.WriteFile(s.config, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {

@@ -60,7 +60,7 @@ func failovers() map[string]func(t *testing.T) replaced {
 // cluster is a Cluster of three masters, the first of which has a replica and will be struck.
 func cluster(t *testing.T, strike func(*redistest.Server)) replaced {
 	t.Helper()
-	c := redistest.StartCluster(t, append([]string{"--cluster-node-timeout", "2000"}, durable...)...)
+	c := redistest.StartCluster(t, durable...)
 	replica := c.AddReplica(t, 0)
 	return replaced{
 		url: c.URL(), rdb: c.Client(t), written: c.Masters[0].Client(t), replica: replica,
@@ -96,7 +96,7 @@ func failOver(t *testing.T, r replaced) {
 	require.EqualValues(t, 1, acknowledged)
 	tools.WaitCalls(t, endTimeout, "", load/2)
 	r.replace(t)
-	harness.Eventually(t, endTimeout, "the replica is promoted", func() bool {
+	harness.Eventually(t, 2*endTimeout, "the replica is promoted", func() bool {
 		promoted, err := r.replica.Promoted(context.Background())
 		return err == nil && promoted
 	})
