@@ -164,6 +164,10 @@ func (g *generator) special(r *generated) {
 		}
 	case "readEvents":
 		g.specialEvents(r)
+	case "listToolCalls":
+		if g.random.IntN(8) == 0 {
+			r.query.Set("after", "1000000")
+		}
 	case "getMetrics":
 		r.caller = "on call"
 	case "followExecutions":
