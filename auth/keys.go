@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// DefaultPrefix begins every key in Redis.
-	DefaultPrefix = "pawl"
-	// DefaultCacheTTL is how long a process trusts what it has read of a key: the bound of a revocation.
-	DefaultCacheTTL = 2 * time.Second
+	// defaultPrefix begins every key in Redis.
+	defaultPrefix = "pawl"
+	// defaultCacheTTL is how long a process trusts what it has read of a key: the bound of a revocation.
+	defaultCacheTTL = 2 * time.Second
 	// maxCached bounds how many keys a process remembers.
 	maxCached = 10_000
 	// keysAtOnce is about how many fields one round trip of List brings.
@@ -41,13 +41,13 @@ type KeysConfig struct {
 
 func (c KeysConfig) withDefaults() (KeysConfig, error) {
 	if c.Prefix == "" {
-		c.Prefix = DefaultPrefix
+		c.Prefix = defaultPrefix
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString(c.Prefix) {
 		return c, fmt.Errorf("auth: Prefix: want 1 to 64 of A-Z a-z 0-9 . _ -, have %q", c.Prefix)
 	}
 	if c.CacheTTL == 0 {
-		c.CacheTTL = DefaultCacheTTL
+		c.CacheTTL = defaultCacheTTL
 	}
 	if c.CacheTTL < 0 {
 		return c, fmt.Errorf("auth: CacheTTL must be positive, is %v", c.CacheTTL)

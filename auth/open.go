@@ -20,7 +20,7 @@ import (
 func Open(rdb redis.UniversalClient, origins ...string) *Gate {
 	tokens := InMemory()
 	if rdb != nil {
-		tokens = &StreamTokens{vault: redisVault{rdb: rdb, prefix: DefaultPrefix}}
+		tokens = &StreamTokens{vault: redisVault{rdb: rdb, prefix: defaultPrefix}}
 	}
 	admit := func(r *http.Request) error { return local(r, origins) }
 	return &Gate{

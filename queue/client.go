@@ -48,7 +48,7 @@ func (c *ClientConfig) setDefaults() error {
 		}
 	}
 	for _, name := range c.Queues {
-		if err := CheckName(name); err != nil {
+		if err := checkName(name); err != nil {
 			return fmt.Errorf("queue: config Queues: %w", err)
 		}
 	}
@@ -146,7 +146,7 @@ func (c *Client) enqueue(ctx context.Context, tasks []execution.Task, withSource
 
 // write records the task's script in the batch.
 func (c *Client) write(ctx context.Context, b *batch, task execution.Task) error {
-	if err := CheckName(task.Queue); err != nil {
+	if err := checkName(task.Queue); err != nil {
 		return fmt.Errorf("enqueue task %s: %w", task.ID(), err)
 	}
 	data, err := encodePayload(task)
@@ -154,7 +154,7 @@ func (c *Client) write(ctx context.Context, b *batch, task execution.Task) error
 		return err
 	}
 	have := len(b.cmds)
-	_, err = c.asynq.EnqueueContext(withBatch(ctx, b), asynq.NewTask(Kind, data),
+	_, err = c.asynq.EnqueueContext(withBatch(ctx, b), asynq.NewTask(taskKind, data),
 		asynq.TaskID(task.ID()), asynq.Queue(task.Queue), asynq.MaxRetry(maxRetry), asynq.Timeout(c.cfg.TaskTimeout))
 	if err != nil {
 		return fmt.Errorf("enqueue task %s: %w", task.ID(), err)

@@ -87,7 +87,7 @@ func lifeOfATask(t *testing.T, w *world) map[string]script {
 	view := goldenView{&recording{UniversalClient: w.rdb, seen: map[string]script{}}, task.ID(), w.queue}
 	client := asynq.NewClientFromRedisClient(view)
 	add := func() {
-		_, err := client.Enqueue(asynq.NewTask(Kind, nil), asynq.TaskID(task.ID()), asynq.Queue(w.queue), asynq.MaxRetry(3))
+		_, err := client.Enqueue(asynq.NewTask(taskKind, nil), asynq.TaskID(task.ID()), asynq.Queue(w.queue), asynq.MaxRetry(3))
 		require.NoError(t, err)
 	}
 	server := asynq.NewServerFromRedisClient(view, asynq.Config{
@@ -149,8 +149,8 @@ func TestGoldenHashOfATask(t *testing.T) {
 	info, err := asynq.NewInspectorFromRedisClient(w.rdb).GetTaskInfo(w.queue, id)
 	require.NoError(t, err)
 	require.Equal(t, `{"executionId":"exec_0701ARZ3NDEKTSV4RRFFQ69G5FAV","step":18446744073709551615,"wake":18446744073709551615}`, string(info.Payload))
-	require.Less(t, len(info.Payload), MaxPayload)
-	require.Equal(t, Kind, info.Type)
+	require.Less(t, len(info.Payload), maxPayload)
+	require.Equal(t, taskKind, info.Type)
 	require.Equal(t, maxRetry, info.MaxRetry)
 	require.Equal(t, 24*time.Hour, info.Timeout)
 	require.Zero(t, info.Retention)

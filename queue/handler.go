@@ -30,7 +30,7 @@ func (l *lane) handle(ctx context.Context, task *asynq.Task) error {
 	defer l.waiter.returned()
 	queue, _ := asynq.GetQueueName(ctx)
 	id, _ := asynq.GetTaskID(ctx)
-	if task.Type() != Kind {
+	if task.Type() != taskKind {
 		l.stats.foreign.Add(1)
 		l.log.Error("a task of another kind is in a queue of Pawl; it is given back", "kind", task.Type(), "queue", queue, "task", id)
 		return errForeign

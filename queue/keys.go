@@ -11,8 +11,8 @@ import (
 // ErrQueueName reports a queue name that cannot be part of a Redis key or of the dashboard's routes.
 var ErrQueueName = errors.New("malformed queue name")
 
-// CheckName returns ErrQueueName unless name is 1 to 64 characters of [A-Za-z0-9._-].
-func CheckName(name string) error {
+// checkName returns ErrQueueName unless name is 1 to 64 characters of [A-Za-z0-9._-].
+func checkName(name string) error {
 	good := len(name) >= 1 && len(name) <= 64
 	for i := 0; i < len(name) && good; i++ { // every enqueue comes by: no regular expression
 		c := name[i]

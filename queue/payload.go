@@ -9,11 +9,11 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// Kind is the one kind of task.
-const Kind = "pawl:step"
+// taskKind is the one kind of task.
+const taskKind = "pawl:step"
 
-// MaxPayload is the most bytes a task carries: Asynq writes the payloads of all tasks in progress to Redis every 5 s.
-const MaxPayload = 200
+// maxPayload is the most bytes a task carries: Asynq writes the payloads of all tasks in progress to Redis every 5 s.
+const maxPayload = 200
 
 // payload is what a task carries. The queue is not in it: Asynq keeps it beside.
 type payload struct {
@@ -26,7 +26,7 @@ func encodePayload(task execution.Task) ([]byte, error) {
 	if _, err := execution.ParseID(string(task.Execution)); err != nil {
 		return nil, fmt.Errorf("encode task %s: %w", task.ID(), err)
 	}
-	data := make([]byte, 0, MaxPayload)
+	data := make([]byte, 0, maxPayload)
 	data = append(append(append(data, beforeID...), task.Execution...), beforeStep...)
 	data = append(strconv.AppendUint(data, uint64(task.Step), 10), beforeWake...)
 	return append(strconv.AppendUint(data, uint64(task.Wake), 10), '}'), nil

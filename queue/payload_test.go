@@ -19,7 +19,7 @@ func TestPayloadIsTheJSONOfItsTask(t *testing.T) {
 		want, err := json.Marshal(payload{task.Execution, task.Step, task.Wake})
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(data))
-		require.LessOrEqual(t, len(data), MaxPayload)
+		require.LessOrEqual(t, len(data), maxPayload)
 		back, err := decodePayload("default", data)
 		require.NoError(t, err)
 		require.Equal(t, task, back)

@@ -16,7 +16,7 @@ const maxPosition = 10_000
 // not with the queue.
 func (c *Client) Place(ctx context.Context, task execution.Task) (execution.Place, error) {
 	place := execution.Place{Position: -1}
-	if err := CheckName(task.Queue); err != nil {
+	if err := checkName(task.Queue); err != nil {
 		return place, fmt.Errorf("place of task %s: %w", task.ID(), err)
 	}
 	pipe := c.rdb.Pipeline()

@@ -65,7 +65,7 @@ func NewPresence(rdb redis.UniversalClient, cfg PresenceConfig) (*Presence, erro
 	if rdb == nil {
 		return nil, errors.New("queue: a Redis client is needed")
 	}
-	if err := CheckName(cfg.ID); err != nil {
+	if err := checkName(cfg.ID); err != nil {
 		return nil, fmt.Errorf("queue: config ID: %w", err)
 	}
 	if cfg.Interval == 0 {

@@ -61,7 +61,7 @@ func TestATaskNobodyCanReadIsDroppedAndOneOfAnotherProgramIsNot(t *testing.T) {
 	s := w.start(t, newSeen(nil))
 	raw := asynq.NewClientFromRedisClient(w.rdb)
 	for i, data := range []string{"", "{", `{"executionId":"x","step":1}`, `{"executionId":7}`} {
-		_, err := raw.Enqueue(asynq.NewTask(Kind, []byte(data)), asynq.Queue(w.queue), asynq.TaskID(fmt.Sprint("bad", i)))
+		_, err := raw.Enqueue(asynq.NewTask(taskKind, []byte(data)), asynq.Queue(w.queue), asynq.TaskID(fmt.Sprint("bad", i)))
 		require.NoError(t, err)
 	}
 	_, err := raw.Enqueue(asynq.NewTask("their:kind", nil), asynq.Queue(w.queue))

@@ -46,7 +46,7 @@ func (c *ServerConfig) setDefaults() error {
 	}
 	c.Queues = maps.Clone(c.Queues)
 	for name, weight := range c.Queues {
-		if err := CheckName(name); err != nil {
+		if err := checkName(name); err != nil {
 			return fmt.Errorf("queue: config Queues: %w", err)
 		}
 		if weight < 1 || weight > 100 {

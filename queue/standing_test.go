@@ -20,7 +20,7 @@ func TestStandingTellsWhatWillRunSoon(t *testing.T) {
 	raw := asynq.NewClientFromRedisClient(w.rdb)
 	inspector := asynq.NewInspectorFromRedisClient(w.rdb)
 	later := func(task execution.Task, in time.Duration) {
-		_, err := raw.Enqueue(asynq.NewTask(Kind, nil), asynq.TaskID(task.ID()), asynq.Queue(w.queue), asynq.ProcessIn(in))
+		_, err := raw.Enqueue(asynq.NewTask(taskKind, nil), asynq.TaskID(task.ID()), asynq.Queue(w.queue), asynq.ProcessIn(in))
 		require.NoError(t, err)
 	}
 	tasks := w.tasks(9)

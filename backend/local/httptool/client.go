@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// DefaultMaxBody is how many bytes of an answer are read when the configuration does not say.
-const DefaultMaxBody = 16 << 20
+// defaultMaxBody is how many bytes of an answer are read when the configuration does not say.
+const defaultMaxBody = 16 << 20
 
 // Config bounds all calls of one Client.
 type Config struct {
-	// MaxBody is the longest answer in bytes; a longer one is refused. DefaultMaxBody by default.
+	// MaxBody is the longest answer in bytes; a longer one is refused. Default 16 MiB.
 	MaxBody int64
 	// DialTimeout bounds the connection's set-up, TLS included; 10s by default. The call's own timeout bounds it too.
 	DialTimeout time.Duration
@@ -35,7 +35,7 @@ func NewClient(cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("httptool config: DialTimeout is negative")
 	}
 	if cfg.MaxBody == 0 {
-		cfg.MaxBody = DefaultMaxBody
+		cfg.MaxBody = defaultMaxBody
 	}
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 10 * time.Second

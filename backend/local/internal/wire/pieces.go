@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// NoImage stands for an image that a model cannot take.
-const NoImage = "[an image, which this model cannot take]"
+// noImage stands for an image that a model cannot take.
+const noImage = "[an image, which this model cannot take]"
 
 // Piece is a piece of what a model reads: an image when MediaType or URL is set, else text.
 type Piece struct {
@@ -42,7 +42,7 @@ func Pieces(message execution.Message, images bool) []Piece {
 		case part.Type == execution.PartText:
 			pieces[i].Text = Visible(part.Text)
 		case !images:
-			pieces[i].Text = NoImage
+			pieces[i].Text = noImage
 		default:
 			pieces[i] = Piece{URL: part.URL, MediaType: part.MediaType, Data: part.Data}
 		}
@@ -89,11 +89,11 @@ func ResultPieces(result *execution.ToolResult, images bool) []Piece {
 			pieces = append(pieces, Piece{Text: block.Text})
 		case block.Type == "text":
 		case block.Type == "image" && !images:
-			found, pieces = true, append(pieces, Piece{Text: NoImage})
+			found, pieces = true, append(pieces, Piece{Text: noImage})
 		case block.Type == "image" && block.usable():
 			found, pieces = true, append(pieces, Piece{MediaType: block.MimeType, Data: block.Data})
 		case block.Type == "image": // of a kind that providers refuse, which would end every later request too
-			found, pieces = true, append(pieces, Piece{Text: NoImage})
+			found, pieces = true, append(pieces, Piece{Text: noImage})
 		default:
 			pieces = append(pieces, Piece{Text: string(block.raw)})
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// DefaultSilence is how long an answer under way may be silent before it is cut.
-	DefaultSilence = 120 * time.Second
+	// defaultSilence is how long an answer under way may be silent before it is cut.
+	defaultSilence = 120 * time.Second
 	// maxAnswer bounds the bytes of one answer.
 	maxAnswer = 64 << 20
 	// maxErrorBody bounds what is read of an answer that is an error.
@@ -20,8 +20,8 @@ const (
 	idlePerHost  = 64
 )
 
-// NewTransport is the connection pool that the models of one process share.
-func NewTransport() http.RoundTripper {
+// newTransport is the connection pool that the models of one provider share.
+func newTransport() http.RoundTripper {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return http.DefaultTransport
@@ -30,16 +30,6 @@ func NewTransport() http.RoundTripper {
 	transport.MaxIdleConnsPerHost = idlePerHost
 	transport.DisableCompression = true // a compressed stream arrives in lumps, late
 	return transport
-}
-
-// Client makes the HTTP client of one model. The answer must begin within the settings' timeout; from then on no time
-// limits it while bytes arrive, and silence cuts it. Every failure is a *local.Error; redirects are failures, because
-// following one would carry the key elsewhere.
-func Client(s Settings, next http.RoundTripper, silence time.Duration) *http.Client {
-	return &http.Client{
-		Transport:     &watcher{settings: s, next: next, silence: silence},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 type watcher struct {
