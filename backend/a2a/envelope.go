@@ -82,8 +82,12 @@ func (s *eventLines) Read(p []byte) (int, error) {
 
 var dataField = []byte("data:")
 
+// longLine is what the SDK takes for a line, and a little less.
+const longLine = 60 << 10
+
 // line is the next line, with the blank behind "data:" that the SDK wants and the format does not. What is no answer at all is
-// left to the SDK, which refuses it.
+// left to the SDK, which refuses it. A piece of an artifact that is longer than the SDK takes is left out: whoever watches a task
+// reads none.
 func (s *eventLines) line() ([]byte, error) {
 	line, err := s.lines.ReadBytes('\n')
 	if err != nil && err != io.EOF {
@@ -100,5 +104,17 @@ func (s *eventLines) line() ([]byte, error) {
 			return nil, failed
 		}
 	}
+	if len(data) > longLine && artifactPiece(data) {
+		return []byte(":\n"), err
+	}
 	return append(append([]byte("data: "), data...), '\n'), err
+}
+
+func artifactPiece(data []byte) bool {
+	var piece struct {
+		Result struct {
+			Kind string `json:"kind"`
+		} `json:"result"`
+	}
+	return json.Unmarshal(data, &piece) == nil && piece.Result.Kind == "artifact-update"
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -116,6 +117,32 @@ func TestStreamsMayBeWrittenInEveryWay(t *testing.T) {
 			require.Equal(t, "done", *r.finish(r.must()).Output.Text)
 		})
 	}
+}
+
+// A piece of an artifact that is longer than the SDK's lines does not end the watch.
+func TestALongPieceOfAnArtifactIsPassedOver(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	peer, seen := a2atest.New(t, a2atest.Until(done, "done")), &observer{}
+	event := `{"jsonrpc":"2.0","id":%s,"result":{"kind":"%s","taskId":"t","contextId":"c",%s}}`
+	peer.Intercept(func(w http.ResponseWriter, r *http.Request, m string, _ http.Handler) bool {
+		if m != a2atest.Resubscribe {
+			return false
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		piece := fmt.Sprintf(`"artifact":{"artifactId":"a","parts":[{"kind":"text","text":"%s"}]}`, strings.Repeat("x", 200<<10))
+		_, _ = fmt.Fprintf(w, "data: "+event+"\n\n", a2atest.ID(r), "artifact-update", piece)
+		_, _ = fmt.Fprintf(w, "data: "+event+"\n\n", a2atest.ID(r), "status-update", `"final":true,"status":{"state":"completed"}`)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // it is left when it has told of the end
+		return true
+	})
+	r := newRun(t, build(t, a2a.Config{Observer: seen}, endpoint(peer.URL, streaming)))
+	r.must("work")
+	r.must()
+	require.Contains(t, seen.all(), "distant tasks/resubscribe ok")
+	close(done)
+	require.Equal(t, "done", *r.finish(r.must()).Output.Text)
 }
 
 // lines is what was logged.
