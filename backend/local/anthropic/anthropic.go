@@ -81,17 +81,11 @@ func (m *Model) Generate(ctx context.Context, request local.ModelRequest, sink l
 	for !answer.stopped && stream.Next() {
 		answer.add(stream.Current())
 	}
-	if err := stream.Err(); err != nil && (ctx.Err() != nil || !answer.ended()) {
-		response, err := answer.partial(), m.failed(ctx, err)
-		if answer.begun || wire.Unanswered(ctx, err) {
-			response.Usage = request.UsageSoFar(answer.usage, answer.said, false)
-		}
-		return response, err
+	if err := stream.Err(); err != nil && (ctx.Err() != nil || !answer.Ended()) {
+		return answer.Broken(ctx, request, m.failed(ctx, err))
 	}
 	response, err := answer.response()
-	if answer.begun {
-		response.Usage = request.UsageSoFar(answer.usage, answer.said, answer.ended())
-	}
+	response = answer.Charged(request, response)
 	if err == nil {
 		response.Provider = answer.state(m.settings.StateName())
 	}

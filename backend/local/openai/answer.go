@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -14,22 +15,14 @@ import (
 
 type streamError = ssestream.StreamError
 
-// maxCalls bounds the calls of one answer.
-const maxCalls = 1000
-
 // answer puts the chunks of a stream together.
 type answer struct {
-	sink      local.Sink
+	wire.Answer
 	thinking  wire.Thinking
-	text      strings.Builder
 	calls     []*call         // in the order in which they began
 	byIndex   map[int64]*call // the one that an index stands for now
-	finish    string
 	refused   bool
 	tooMany   bool
-	usage     *execution.Usage
-	begun     bool // something of it has arrived
-	said      int  // bytes of text, reasoning and arguments that arrived
 	reasoning strings.Builder
 }
 
@@ -40,41 +33,33 @@ type call struct {
 }
 
 func newAnswer(sink local.Sink) *answer {
-	return &answer{sink: sink, byIndex: map[int64]*call{}}
+	return &answer{Answer: wire.Answer{Sink: sink}, byIndex: map[int64]*call{}}
 }
 
 // add takes one chunk. Fields that the API does not have, such as the reasoning of some servers, are not the answer's.
 func (a *answer) add(chunk sdk.ChatCompletionChunk) {
-	a.begun = true
+	a.Begun = true
 	if chunk.JSON.Usage.Valid() {
-		a.usage = usage(chunk.Usage)
+		a.Usage = usage(chunk.Usage)
 	}
 	for _, choice := range chunk.Choices {
 		if choice.Index != 0 {
 			continue
 		}
-		a.said += len(choice.Delta.Content) + len(choice.Delta.Refusal)
+		a.Said += len(choice.Delta.Content) + len(choice.Delta.Refusal)
 		a.think(choice.Delta)
-		a.say(a.thinking.Feed(choice.Delta.Content))
+		a.Say(a.thinking.Feed(choice.Delta.Content))
 		if choice.Delta.Refusal != "" {
 			a.refused = true
-			a.say(choice.Delta.Refusal)
+			a.Say(choice.Delta.Refusal)
 		}
 		for _, delta := range choice.Delta.ToolCalls {
 			a.addCall(delta)
 		}
 		if choice.FinishReason != "" {
-			a.finish = choice.FinishReason
+			a.Finish = choice.FinishReason
 		}
 	}
-}
-
-func (a *answer) say(text string) {
-	if text == "" {
-		return
-	}
-	a.text.WriteString(text)
-	a.sink.Frame(execution.Frame{Type: execution.FrameTextDelta, Text: text})
 }
 
 // addCall takes a piece of a call. Its index says which; some servers give every call the same one, and then a new id
@@ -82,7 +67,7 @@ func (a *answer) say(text string) {
 func (a *answer) addCall(delta sdk.ChatCompletionChunkChoiceDeltaToolCall) {
 	c := a.byIndex[delta.Index]
 	if c == nil || (delta.ID != "" && c.id != "" && delta.ID != c.id) {
-		if len(a.calls) == maxCalls {
+		if len(a.calls) == wire.MaxCalls {
 			a.tooMany = true
 			return
 		}
@@ -97,31 +82,26 @@ func (a *answer) addCall(delta sdk.ChatCompletionChunkChoiceDeltaToolCall) {
 		c.name = delta.Function.Name
 	}
 	c.arguments.WriteString(delta.Function.Arguments)
-	a.said += len(delta.Function.Arguments)
+	a.Said += len(delta.Function.Arguments)
 }
-
-func (a *answer) ended() bool { return a.finish != "" }
-
-// partial is what is worth keeping of an answer that failed.
-func (a *answer) partial() local.ModelResponse { return local.ModelResponse{Usage: a.usage} }
 
 // response is the whole answer.
 func (a *answer) response() (local.ModelResponse, error) {
 	switch {
-	case a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 && a.usage == nil:
-		return a.partial(), wire.Malformed("it holds no answer")
-	case a.finish == "":
-		return a.partial(), wire.Cut()
-	case a.finish == "content_filter":
-		return a.partial(), wire.Filtered()
+	case a.Finish == "" && a.Text.Len() == 0 && len(a.calls) == 0 && a.Usage == nil:
+		return a.Partial(), wire.Malformed("it holds no answer")
+	case a.Finish == "":
+		return a.Partial(), wire.Cut()
+	case a.Finish == "content_filter":
+		return a.Partial(), wire.Filtered()
 	case a.tooMany:
-		return a.partial(), wire.Malformed("it asks for more than 1000 tool calls")
+		return a.Partial(), wire.Malformed(fmt.Sprintf("it asks for more than %d tool calls", wire.MaxCalls))
 	}
-	a.say(a.thinking.End())
-	response := local.ModelResponse{Text: a.text.String(), FinishReason: a.reason(), Usage: a.usage}
+	a.Say(a.thinking.End())
+	response := local.ModelResponse{Text: a.Text.String(), FinishReason: a.reason(), Usage: a.Usage}
 	for _, c := range a.calls {
 		if c.name == "" {
-			return a.partial(), wire.Malformed("a tool call has no name")
+			return a.Partial(), wire.Malformed("a tool call has no name")
 		}
 		response.ToolCalls = append(response.ToolCalls, execution.ToolCall{
 			Name: c.name, Arguments: json.RawMessage(c.arguments.String()), ProviderID: c.id,
@@ -135,11 +115,11 @@ func (a *answer) reason() string {
 	switch {
 	case a.refused:
 		return "refusal"
-	case a.finish == "length":
+	case a.Finish == "length":
 		return "length"
 	case len(a.calls) > 0: // some servers say stop
 		return "tool_calls"
-	case a.finish == "stop", a.finish == "tool_calls", a.finish == "function_call":
+	case a.Finish == "stop", a.Finish == "tool_calls", a.Finish == "function_call":
 		return "stop"
 	}
 	return "other"

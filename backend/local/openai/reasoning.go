@@ -20,7 +20,7 @@ func (a *answer) think(delta sdk.ChatCompletionChunkChoiceDelta) {
 	if !ok || json.Unmarshal([]byte(field.Raw()), &text) != nil {
 		return
 	}
-	if a.said += len(text); a.reasoning.Len() <= wire.MaxReasoning {
+	if a.Said += len(text); a.reasoning.Len() <= wire.MaxReasoning {
 		a.reasoning.WriteString(text)
 	}
 }

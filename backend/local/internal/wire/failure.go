@@ -97,9 +97,9 @@ func Failed(ctx context.Context, provider string, err error) error {
 	return Malformed("it is not the stream of events it should be")
 }
 
-// Unanswered reports whether a request was sent and its answer was not waited for: it has cost something, and nobody knows
+// unanswered reports whether a request was sent and its answer was not waited for: it has cost something, and nobody knows
 // what. One that was refused has cost nothing.
-func Unanswered(ctx context.Context, err error) bool {
+func unanswered(ctx context.Context, err error) bool {
 	var classified *local.Error
 	return ctx.Err() != nil || errors.As(err, &classified) && classified.Code == "timeout"
 }
