@@ -143,17 +143,15 @@ func TestATokenThatComesWhenNoSlotIsFreeIsHandedOn(t *testing.T) {
 	release := make(chan struct{})
 	busy := newSeen(func(context.Context, execution.Task) error { <-release; return nil })
 	one := func(cfg *ServerConfig) { cfg.Concurrency, cfg.Waker = 1, nil }
-	a := w.start(t, busy, one)
-	b := w.start(t, busy, one)
+	a := w.startDreamer(t, w.rdb, busy, one)
+	b := w.startDreamer(t, w.rdb, busy, one)
 	defer close(release)
 	waitIdle(t, a)
 	waitIdle(t, b)
 	c := w.client(t)
 	for i := range 2 {
-		sent := time.Now()
 		require.NoError(t, c.Enqueue(context.Background(), w.task(i)))
 		busy.next(t)
-		require.Less(t, time.Since(sent), 500*time.Millisecond, "no server waited for its own look")
 	}
 }
 
@@ -166,15 +164,13 @@ func TestAWakeUpBetweenTheLastLookAndTheWaitIsNotLost(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	rdb.AddHook(hook)
 	runner := newSeen(nil)
-	s := startServer(t, rdb, runner, w.config())
+	s := w.startDreamer(t, rdb, runner)
 	for i := range 20 {
 		waitIdle(t, s)
 		hook.do <- func() { require.NoError(t, c.Enqueue(context.Background(), w.task(i*2+1))) }
-		sent := time.Now()
 		require.NoError(t, c.Enqueue(context.Background(), w.task(i*2)))
 		runner.next(t)
 		runner.next(t)
-		require.Less(t, time.Since(sent), 500*time.Millisecond)
 	}
 }
 
@@ -215,13 +211,15 @@ func (e *enqueueAfterLook) ProcessPipelineHook(next redis.ProcessPipelineHook) r
 func TestStopReleasesTheWaitAtOnce(t *testing.T) {
 	t.Parallel()
 	w := sharedWorld(t)
-	s := w.start(t, newSeen(nil))
+	s := w.startDreamer(t, w.rdb, newSeen(nil))
 	waitIdle(t, s)
-	begun := time.Now()
-	s.Stop()
-	require.Less(t, time.Since(begun), 300*time.Millisecond)
-	s.Shutdown()
-	require.Less(t, time.Since(begun), 1500*time.Millisecond)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.Stop()
+		s.Shutdown()
+	}()
+	receive(t, stopped) // a wait that nobody releases takes an hour
 }
 
 func BenchmarkHandoffInProcess(b *testing.B) {

@@ -80,6 +80,23 @@ func startServer(tb testing.TB, rdb redis.UniversalClient, runner Runner, cfg Se
 	return s
 }
 
+// startDreamer starts a server that does not look for itself: what it takes it was woken for.
+func (w *world) startDreamer(tb testing.TB, rdb redis.UniversalClient, runner Runner, change ...func(*ServerConfig)) *Server {
+	tb.Helper()
+	cfg := w.config()
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := NewServer(rdb, runner, cfg)
+	require.NoError(tb, err)
+	for _, l := range s.lanes {
+		l.taker.patience = time.Hour
+	}
+	require.NoError(tb, s.Start())
+	tb.Cleanup(s.Shutdown)
+	return s
+}
+
 // waitIdle returns when the first lane of s waits for a wake-up.
 func waitIdle(tb testing.TB, s *Server) {
 	tb.Helper()
