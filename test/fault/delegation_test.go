@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pawl-run/pawl/delegation/delegationtest"
@@ -26,21 +27,24 @@ agents:
     model:
       provider: scripted
       turns:
-        - toolCalls: [{name: files, arguments: {query: invoices}}]
+        - toolCalls: [{name: files, arguments: {query: invoices}}, {name: drive_search, arguments: {query: invoices}}]
         - {text: "Found."}
     tools:
       - {name: files, type: http, url: "$FILES", auth: delegation, recovery: read_only}
+      - {name: drive, type: mcp, url: "$DRIVE", auth: delegation, recovery: read_only}
 `
 
-// deskStack is an installation whose callers come from a real authorization server, and a service that takes its tokens.
+// deskStack is an installation whose callers come from a real authorization server, and two services that take its tokens:
+// one behind HTTP, and an MCP server.
 type deskStack struct {
 	*harness.Stack
 	issuer *delegationtest.Issuer
 	caller execution.Credential
 
-	mu      sync.Mutex
-	carried []execution.Credential // guarded by mu: the tokens that the service was called with
-	good    []bool                 // guarded by mu: whether each was good then
+	mu       sync.Mutex
+	carried  []execution.Credential // guarded by mu: the tokens that the services were called with
+	good     []bool                 // guarded by mu: whether each was good then
+	searched int                    // guarded by mu: calls of the MCP server's tool
 }
 
 func newDesk(t *testing.T) *deskStack {
@@ -48,16 +52,12 @@ func newDesk(t *testing.T) *deskStack {
 	s := &deskStack{issuer: delegationtest.Start(t)}
 	s.caller = s.issuer.SignInJWT(t, delegationtest.User)
 	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := execution.NewCredential(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-		good := s.issuer.Good(t, token) //nolint:contextcheck // the test asks for itself
-		s.mu.Lock()
-		s.carried, s.good = append(s.carried, token), append(s.good, good)
-		s.mu.Unlock()
+		s.called(t, r)                         //nolint:contextcheck // the test asks for itself
 		_, _ = w.Write([]byte(`{"found": 3}`)) // a worker that was killed does not read it
 	}))
 	t.Cleanup(files.Close)
 	s.Stack = harness.New(t, harness.Config{
-		Agents: strings.ReplaceAll(desk, "$FILES", files.URL),
+		Agents: strings.NewReplacer("$FILES", files.URL, "$DRIVE", s.drive(t)).Replace(desk),
 		Env: map[string]string{
 			"PAWL_AUTH": "keys", "PAWL_OIDC_ISSUER": s.issuer.URL, "PAWL_OIDC_AUDIENCE": delegationtest.ClientID,
 			"PAWL_DELEGATION_TOKEN_URL": s.issuer.TokenURL(), "PAWL_DELEGATION_REVOKE_URL": s.issuer.RevokeURL(),
@@ -67,6 +67,44 @@ func newDesk(t *testing.T) *deskStack {
 		},
 	})
 	return s
+}
+
+// called notes whose token a request carries.
+func (s *deskStack) called(t *testing.T, r *http.Request) (good bool) {
+	t.Helper()
+	token := execution.NewCredential(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	good = s.issuer.Good(t, token)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.carried, s.good = append(s.carried, token), append(s.good, good)
+	return good
+}
+
+// drive is the MCP server, which takes no request without a good token.
+func (s *deskStack) drive(t *testing.T) (url string) {
+	t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "drive", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "search", InputSchema: json.RawMessage(`{"type": "object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.searched++
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "two drawings"}}}, nil
+		})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The end of a session may come when its token is over: it ends with its step, and the execution soon after.
+		if r.Method == http.MethodPost && !s.called(t, r) { //nolint:contextcheck // the test asks for itself
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		listening.CloseClientConnections()
+		listening.Close()
+	})
+	return listening.URL
 }
 
 // ask sends a request as the caller.
@@ -232,7 +270,8 @@ func TestADelegationSurvivesAProcessKilledAtAnyPlace(t *testing.T) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			require.NotEmpty(t, s.carried)
-			require.NotContains(t, s.good, false, "each call carried a good token")
+			require.Positive(t, s.searched)
+			require.NotContains(t, s.good, false, "each request carried a good token")
 			require.NotContains(t, s.carried, s.caller)
 		})
 	}
