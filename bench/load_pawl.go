@@ -118,7 +118,8 @@ func (l *pawlLoad) build() error {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	service, err := link.New(link.Config{
-		Journal: store, Catalog: catalog, Enqueuer: client, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Forking: executor.Forking, Logger: quiet(),
+		Journal: store, Catalog: catalog, Enqueuer: client, Opening: executor.Opening, Boundary: executor.Boundary, Message: executor.Message, Call: executor.LedgerCall,
+		Forking: executor.Forking, Logger: quiet(),
 	})
 	if err != nil {
 		return err
