@@ -51,6 +51,11 @@ func (s *Server) face(c echo.Context) error {
 	defer cancel()
 	r = r.WithContext(ctx)
 	if r.Method == http.MethodPost {
+		release, err := s.hold(c)
+		if err != nil {
+			return err
+		}
+		defer release()
 		if err := checkType(r); err != nil {
 			return err
 		}

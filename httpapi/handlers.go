@@ -43,6 +43,13 @@ func (s *Server) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if d > 0 {
+		release, err := s.hold(c)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	ctx, cancel := s.admitted(c)
 	defer cancel()
 	view, err := s.link(c).Wait(ctx, id, version, d)

@@ -57,6 +57,9 @@ type Config struct {
 	Observer Observer
 	// MaxBody bounds a request's body, in bytes. Default 1 MiB.
 	MaxBody int64
+	// MaxStreams bounds the requests that one caller holds open at this server: streams, waits and requests to the Face. 0: no
+	// bound.
+	MaxStreams int
 	// BodyTimeout bounds how long a client may take to send a body. Default 30s.
 	BodyTimeout time.Duration
 	// Heartbeat is how often an idle stream sends a comment. Default 5s.
@@ -77,6 +80,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxBody < 0 {
 		return c, fmt.Errorf("httpapi: MaxBody must be positive, is %d", c.MaxBody)
+	}
+	if c.MaxStreams < 0 {
+		return c, fmt.Errorf("httpapi: MaxStreams must not be negative, is %d", c.MaxStreams)
 	}
 	durations := []struct {
 		name  string
@@ -114,6 +120,7 @@ func (c Config) withDefaults() (Config, error) {
 type Server struct {
 	cfg  Config
 	echo *echo.Echo
+	held held
 	// stopping ends when the server drains: streams and waits are then answered and closed.
 	stopping context.Context
 	drain    context.CancelFunc

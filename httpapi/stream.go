@@ -19,6 +19,11 @@ import (
 // happens. It ends after the terminal event, when the client goes or is too slow, and when the server drains. Whoever has
 // read the log of an ended execution to its end gets 204, which tells a browser not to come back.
 func (s *Server) stream(c echo.Context, id execution.ID, after execution.Sequence, wanted filter) error {
+	release, err := s.hold(c)
+	if err != nil {
+		return err
+	}
+	defer release()
 	ctx, cancel := s.admitted(c)
 	defer cancel()
 	items, err := s.link(c).Follow(ctx, id, after)
@@ -53,6 +58,11 @@ func (s *Server) everything(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	release, err := s.hold(c)
+	if err != nil {
+		return err
+	}
+	defer release()
 	ctx, cancel := s.admitted(c)
 	defer cancel()
 	items, err := s.link(c).FollowAll(ctx)

@@ -113,7 +113,7 @@ func newServer(
 	server, err = httpapi.New(httpapi.Config{
 		Link: service, Access: gate, Origins: cfg.CORSOrigins, Monitoring: monitoring, Dashboard: pages, Face: face,
 		Metrics: metrics.Handler(), Observer: metrics.Requests(), Tracer: tracer,
-		MaxBody: int64(cfg.MaxBody), Version: version.Read().Version, Logger: deps.Logger,
+		MaxBody: int64(cfg.MaxBody), MaxStreams: cfg.MaxStreams, Version: version.Read().Version, Logger: deps.Logger,
 		Ready: func(ctx context.Context) (httpapi.Readiness, error) {
 			readiness := httpapi.Readiness{Redis: b.facts, Durability: durability(b.facts)}
 			return readiness, b.rdb.Ping(ctx).Err()

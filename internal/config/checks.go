@@ -27,6 +27,7 @@ func (h *HTTP) check() error {
 	return errors.Join(
 		address("PAWL_HTTP_ADDR", h.Addr),
 		between("PAWL_MAX_OPEN", h.MaxOpen, 0, 1<<53),
+		between("PAWL_MAX_STREAMS", int64(h.MaxStreams), 0, 1_000_000),
 		between("PAWL_MAX_BODY", int64(h.MaxBody), 1<<10, 1<<30),
 	)
 }

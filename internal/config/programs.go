@@ -93,6 +93,8 @@ type HTTP struct {
 	Addr    string `envconfig:"PAWL_HTTP_ADDR" default:"127.0.0.1:8080" desc:"where the API listens; any but a loopback address needs PAWL_AUTH=keys"`
 	MaxBody Size   `envconfig:"PAWL_MAX_BODY" default:"1MiB" desc:"the largest request body"`
 	MaxOpen int64  `envconfig:"PAWL_MAX_OPEN" default:"0" desc:"open executions above which a submission answers 429; 0: no limit"`
+	// MaxStreams is for a backend that passes streams on to its own users under one key, and far below what a process can hold.
+	MaxStreams int `envconfig:"PAWL_MAX_STREAMS" default:"5000" desc:"streams and waits that one caller may hold open at one process, above which it gets 429; 0: no limit"`
 }
 
 // Agents says which agents there are.
