@@ -112,19 +112,22 @@ if [ "${1:-}" = --names ]; then
 	exit 0
 fi
 
+names=("$@")
+[ "${#names[@]}" -gt 0 ] || mapfile -t names < <(cut -d' ' -f1 <<<"$known")
+for name in "${names[@]}"; do
+	if ! grep -q "^$name " <<<"$known"; then
+		echo "stores: $name is none of $(cut -d' ' -f1 <<<"$known" | paste -sd' ')" >&2
+		exit 1
+	fi
+done
 for program in apt-get dpkg awk; do
 	command -v "$program" >/dev/null 2>&1 || cannot "this machine has no $program"
 done
 
-names=("$@")
-[ "${#names[@]}" -gt 0 ] || mapfile -t names < <(cut -d' ' -f1 <<<"$known")
 mkdir -p "$stores"
 trap 'rm -rf "$stores/.apt" "$stores"/.new-*-$$' EXIT
 for name in "${names[@]}"; do
-	if ! line="$(grep "^$name " <<<"$known")"; then
-		echo "stores: $name is none of $(cut -d' ' -f1 <<<"$known" | paste -sd' ')" >&2
-		exit 1
-	fi
+	line="$(grep "^$name " <<<"$known")"
 	if [ -x "$stores/$name/redis-server" ] && version_of "$name" >/dev/null; then
 		echo "stores: $name is there: $(version_of "$name")"
 		continue
