@@ -117,3 +117,20 @@ func TestEveryTaskOfAStepRunTwiceOnRedisChangesNothing(t *testing.T) {
 }
 
 var _ Store = journal.Store(nil)
+
+// A checkpoint that somebody has damaged in Redis suspends its execution at once, whichever part of it cannot be read.
+func TestADamagedCheckpointSuspendsAtOnceOnRedis(t *testing.T) {
+	t.Parallel()
+	for _, entry := range []string{"what is this", "5+x {}", "5 {", "", "99999999999999999999 {}"} {
+		rdb := redistest.Shared(t).Client(t)
+		store, pass := jumping(t, rdb)
+		w := newWorldOn(t, store, pass, &agent.Definition{}, &local.Kit{Model: script(text("end"))}, nil)
+		keys, err := rdb.Keys(t.Context(), "*"+string(w.id)+":checkpoints").Result()
+		require.NoError(t, err)
+		require.Len(t, keys, 1)
+		require.NoError(t, rdb.LSet(t.Context(), keys[0], 0, entry).Err())
+		require.NoError(t, w.next(), entry)
+		require.Equal(t, execution.Suspended, w.row().State, entry)
+		require.Contains(t, w.row().Suspension.Detail, "unreadable checkpoint", entry)
+	}
+}

@@ -34,7 +34,8 @@ type Reader interface {
 // StoredCheckpoint is a checkpoint and when it was written.
 type StoredCheckpoint struct {
 	Data []byte
-	// AtMs is the store's clock at the write. The boundaries that one commit wrote share it.
+	// AtMs is the store's clock at the write. The boundaries that one commit wrote share it. 0: what is stored cannot be read,
+	// and Data is all of it.
 	AtMs int64
 	// ClaimedAtMs is when the claim was given under which it was written: never above AtMs. 0: it was written under none
 	// (Reserve, Spawn), or the commit did not say.

@@ -116,13 +116,7 @@ func blobs(texts []string) [][]byte {
 }
 
 // checkpoint is the payload of a stored checkpoint.
-func (r *reply) checkpoint(i int) []byte {
-	checkpoint, err := decodeCheckpoint(r.text(i))
-	if err != nil && r.err == nil {
-		r.err = err
-	}
-	return checkpoint.Data
-}
+func (r *reply) checkpoint(i int) []byte { return decodeCheckpoint(r.text(i)).Data }
 
 // pairs reads a flat hash.
 func (r *reply) pairs(i int) map[string]string {
@@ -239,21 +233,23 @@ func decodeEvent(entry string, sequence execution.Sequence) (execution.Event, er
 }
 
 // decodeCheckpoint reads "<ms> <payload>" and "<ms>+<held> <payload>": held is how long before that the claim was given.
-func decodeCheckpoint(entry string) (journal.StoredCheckpoint, error) {
+// Anything else comes as it stands, without times: whoever reads payloads refuses it, and it hides nothing else.
+func decodeCheckpoint(entry string) journal.StoredCheckpoint {
 	stamp, payload, _ := strings.Cut(entry, " ")
 	at, held, claimed := strings.Cut(stamp, "+")
-	checkpoint := journal.StoredCheckpoint{Data: []byte(payload)}
 	ms, err := strconv.ParseInt(at, 10, 64)
+	before := int64(0)
 	if err == nil && claimed {
-		var before uint64
-		before, err = strconv.ParseUint(held, 10, 63)
-		checkpoint.ClaimedAtMs = ms - int64(before)
+		before, err = strconv.ParseInt(held, 10, 64)
 	}
-	if err != nil {
-		return journal.StoredCheckpoint{}, fmt.Errorf("%w: time of a checkpoint: %w", errEncoding, err)
+	if err != nil || ms <= 0 || before < 0 || before > ms {
+		return journal.StoredCheckpoint{Data: []byte(entry)}
 	}
-	checkpoint.AtMs = ms
-	return checkpoint, nil
+	checkpoint := journal.StoredCheckpoint{Data: []byte(payload), AtMs: ms}
+	if claimed {
+		checkpoint.ClaimedAtMs = ms - before
+	}
+	return checkpoint
 }
 
 // decodeCommitted reads "<step> <state> <sequence>[ kept]\n<tasks>".
