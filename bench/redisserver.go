@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/redisserver"
@@ -23,7 +22,7 @@ type redisServer struct {
 
 // startServer starts a redis-server with the given settings beside ours.
 func startServer(ctx context.Context, settings ...string) (*redisServer, error) {
-	path, err := exec.LookPath("redis-server")
+	path, err := redisserver.Find()
 	if err != nil {
 		return nil, fmt.Errorf("bench: a redis-server is needed: install one (it is looked for on PATH), or name an empty one with --redis: %w", err)
 	}

@@ -18,7 +18,7 @@ import (
 
 const benchHelp = `Measure what Pawl costs beside a raw Asynq chain, on the same Redis in the same run. Nothing leaves this machine.
 
-Without --redis it starts a redis-server that it finds on PATH. A Redis that is named must be empty: it is emptied between
+Without --redis it starts a redis-server or valkey-server that it finds on PATH. A Redis that is named must be empty: it is emptied between
 measurements. Figures are medians over pairs whose sides take turns; judge the ratios, and run nothing else meanwhile.`
 
 // workerCommand is what `pawl bench` starts other processes of itself with.

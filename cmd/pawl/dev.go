@@ -16,8 +16,8 @@ import (
 
 const devHelp = `Run API, worker, reaper and the queues' dashboard in one process, to try Pawl or to develop against it.
 
-It works on the Redis of PAWL_REDIS_URL if that is set, else on a redis-server that it finds on PATH and starts with its
-data in PAWL_DATA_DIR, else on an embedded one in memory. Without PAWL_AGENTS it has one agent, demo, which calls a tool
+It works on the Redis of PAWL_REDIS_URL if that is set, else on a redis-server or valkey-server that it finds on PATH and
+starts with its data in PAWL_DATA_DIR, else on an embedded one in memory. Without PAWL_AGENTS it has one agent, demo, which calls a tool
 and asks a person; --write-agents writes its file out to start from.`
 
 func newDev(s streams) *cobra.Command {

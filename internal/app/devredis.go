@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/internal/redisconn"
+	"github.com/pawl-run/pawl/internal/redisserver"
 )
 
 // devRedis is the Redis that `pawl dev` works on.
@@ -24,17 +25,17 @@ type devRedis struct {
 	ended <-chan struct{}
 }
 
-// openDevRedis takes the Redis of the environment, else starts a redis-server of its own, else an embedded one.
+// openDevRedis takes the Redis of the environment, else starts a redis-server (or a valkey-server) of its own, else an embedded one.
 func openDevRedis(ctx context.Context, cfg config.DevStore, logger *slog.Logger) (*devRedis, error) {
 	if url := cfg.RedisURL.Reveal(); url != "" {
 		return awaitDevRedis(ctx, cfg, redisPatience, logger)
 	}
-	path, err := exec.LookPath("redis-server")
+	path, err := redisserver.Find()
 	if err == nil {
 		return startRedisServer(ctx, path, cfg.DataDir, logger)
 	}
 	if !errors.Is(err, exec.ErrNotFound) {
-		logger.DebugContext(ctx, "look for redis-server", "error", err)
+		logger.DebugContext(ctx, "look for a server", "error", err)
 	}
 	return startEmbedded()
 }
@@ -69,6 +70,6 @@ func startEmbedded() (*devRedis, error) {
 	}
 	return &devRedis{
 		url: "redis://" + mini.Addr(), embedded: true, stop: mini.Close,
-		about: "WARNING: no redis-server was found, so executions are kept in memory only and end with this program",
+		about: "WARNING: no redis-server and no valkey-server was found, so executions are kept in memory only and end with this program",
 	}, nil
 }
