@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,8 @@ func TestAParentLeadsToTheChildrenThatNeedAPerson(t *testing.T) {
 	linktest.Claim(t, s.store, asking).Ask(linktest.Elicitation("question"))
 	linktest.Claim(t, s.store, stopped).Suspend(execution.Suspension{Reason: execution.ReasonLimit, Detail: "maxTurns (1)"})
 	page := v.page(at(id, ""))
+	require.Empty(t, regexp.MustCompile(`<aside [^>]*data-part="facts"[^>]*>(?s:.*)data-part="`).FindString(page),
+		"a part in a part would be put where it does not belong when it comes later")
 	require.Regexp(t, `Needs a person</dt><dd><a class="id" href="`+at(asking, "")+`"[^>]*>[^<]*</a> other asks: Book it\?<`, page)
 	require.Regexp(t, `Needs a person</dt><dd><a class="id" href="`+at(stopped, "")+`"[^>]*>[^<]*</a> other is suspended, limit: maxTurns \(1\)<`, page)
 	require.Contains(t, page, `data-again="10000"`, "its own stream says nothing of its children")

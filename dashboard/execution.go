@@ -116,7 +116,7 @@ func (p *Pages) current(r *http.Request) (*oneBody, error) {
 		return nil, err
 	}
 	if body.View.Interaction != nil {
-		body.Question = questionOf(body.View.Interaction)
+		body.Question = questionOf(body.View.ID, body.View.Interaction)
 	}
 	return body, nil
 }

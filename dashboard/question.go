@@ -28,6 +28,7 @@ type askedCall struct {
 	Name, Hash                          string
 	Shown                               string
 	Decision, Arguments, Answer, Reason string
+	Effect                              string // under which the tool may have seen it, if its outcome is unknown
 	Result                              string
 	IsError                             bool
 }
@@ -41,13 +42,15 @@ type field struct {
 	Value                    string
 }
 
-func questionOf(interaction *execution.Interaction) *question {
+func questionOf(id execution.ID, interaction *execution.Interaction) *question {
 	q := &question{Interaction: *interaction, Again: interaction.Reason == execution.OutcomeUnknown}
 	for _, call := range interaction.Calls {
 		text := pretty(call.Arguments)
-		q.Calls = append(q.Calls, askedCall{
-			ID: call.CallID, Name: call.Name, Hash: call.ArgumentsHash, Shown: text, Arguments: text,
-		})
+		asked := askedCall{ID: call.CallID, Name: call.Name, Hash: call.ArgumentsHash, Shown: text, Arguments: text}
+		if q.Again {
+			asked.Effect = execution.EffectID(id, call.CallID)
+		}
+		q.Calls = append(q.Calls, asked)
 	}
 	if len(interaction.Schema) > 0 {
 		q.Form, q.JSON = true, "{}"

@@ -23,6 +23,7 @@ type callRow struct {
 	execution.LedgerEntry
 	Class     string // what its recovery class means for it
 	Note      string // what somebody should know of it
+	Standing  string // how far an open one may have come
 	Edited    bool   // a person changed its arguments
 	Arguments *shownText
 	Result    *shownResult
@@ -68,7 +69,7 @@ func (p *Pages) lastCalls(r *http.Request, body *oneBody) execution.Sequence {
 }
 
 func callOf(view *execution.View, call execution.LedgerEntry) callRow {
-	row := callRow{LedgerEntry: call, Class: classText(call.Recovery), Note: callNote(view, &call)}
+	row := callRow{LedgerEntry: call, Class: classText(call.Recovery), Note: callNote(view, &call), Standing: standing(view, &call)}
 	if len(call.Arguments) > 0 {
 		arguments := cut(pretty(call.Arguments))
 		row.Arguments = &arguments
@@ -108,11 +109,36 @@ func callNote(view *execution.View, call *execution.LedgerEntry) string {
 		return "It was sent and nobody knows what has become of it: look for its effect id in the tool, and answer the open question."
 	case open && view.State.Terminal() && call.State == execution.CallStarted:
 		return "The execution ended before the call returned. Whether it had an effect is not known."
+	case open && view.State.Terminal() && marked(call):
+		return "The execution ended before the call was sent."
 	case open && view.State.Terminal():
 		return "The execution ended before the call was done."
 	case !open && call.Result == nil:
 		return "Its receipt was written by another release and cannot be read by this one."
 	default:
 		return ""
+	}
+}
+
+// marked reports whether the call is marked in the ledger before it is sent.
+func marked(call *execution.LedgerEntry) bool {
+	return call.ChildID == "" && (call.Recovery == execution.RecoveryReconcile || call.Recovery == execution.RecoveryUnsafe)
+}
+
+// standing says how far an open call of an open execution may have come: its state alone says that of marked ones only.
+func standing(view *execution.View, call *execution.LedgerEntry) string {
+	switch {
+	case call.State == execution.CallDone || view.State.Terminal() || call.OutcomeUnknown:
+		return ""
+	case call.ChildID != "":
+		return "done when its child has ended"
+	case call.State == execution.CallStarted:
+		return "sent, or about to be"
+	case marked(call):
+		return "not sent yet"
+	case call.Recovery == "":
+		return ""
+	default:
+		return "may have been sent"
 	}
 }
