@@ -17,12 +17,12 @@ func nodes(steps []execution.Checkpoint) []bar {
 			last++
 		}
 		if first > 0 {
-			before, claimed := steps[first-1], steps[first].ClaimedAtMs
-			start := max(before.CommittedAtMs, claimed)
-			if start > before.CommittedAtMs {
-				bars = append(bars, pause(before, start))
+			if start, known := lasted(steps[first-1], steps[first]); known {
+				if start > steps[first-1].CommittedAtMs {
+					bars = append(bars, pause(steps[first-1], start))
+				}
+				bars = append(bars, nodeBar(steps[first-1:last], start, steps[first].CommittedAtMs))
 			}
-			bars = append(bars, nodeBar(steps[first-1:last], start, steps[first].CommittedAtMs))
 		}
 		first = last + 1
 	}

@@ -68,9 +68,8 @@ func timed(steps []execution.Checkpoint) []stepRow {
 	all := make([]stepRow, 0, len(steps))
 	for i, one := range steps {
 		row := stepRow{Checkpoint: one}
-		if i > 0 && one.ClaimedAtMs > 0 {
+		if start, known := lasted(steps[max(0, i-1)], one); known && i > 0 && one.ClaimedAtMs > 0 {
 			before := steps[i-1]
-			start := max(before.CommittedAtMs, one.ClaimedAtMs)
 			row.Timed, row.TookMs, row.IdleMs = true, one.CommittedAtMs-start, start-before.CommittedAtMs
 			row.WithPrevious = before.CommittedAtMs == one.CommittedAtMs && before.ClaimedAtMs == one.ClaimedAtMs
 		}

@@ -123,14 +123,15 @@ func draw(s shown) *timeline {
 	if len(s.events) < 2 {
 		return nil
 	}
+	s.events, s.steps = inOrder(s.events), stepsInOrder(s.steps)
 	first, end := s.events[0].OccurredAtMs, s.events[len(s.events)-1].OccurredAtMs
 	open := !s.state.Terminal() && !s.more
 	if open {
-		end = max(end, s.nowMs)
+		end = (&forward{last: end}).at(s.nowMs)
 	}
 	d := drawing{end: end, models: map[string]int{}, tools: map[execution.CallID]int{}}
 	d.nodes = nodes(s.steps)
-	if n := len(s.steps); open && n > 0 && s.steps[n-1].Step == s.step {
+	if n := len(s.steps); open && n > 0 && s.steps[n-1].Step == s.step && s.steps[n-1].CommittedAtMs > 0 {
 		d.nodes = append(d.nodes, openNode(s.steps[n-1], s.held))
 	}
 	d.nodes = clip(d.nodes, first, end)
