@@ -63,6 +63,9 @@ type stepRow struct {
 	WithPrevious bool  // it was written at once with the one in front of it
 }
 
+// AtEnd reports whether the run has ended there: what is forked from it begins with a message.
+func (r *stepRow) AtEnd() bool { return r.Node == "run_complete" || r.Node == "run_failed" }
+
 // timed are checkpoints with their times. One in front of the first one is needed for its own.
 func timed(steps []execution.Checkpoint) []stepRow {
 	all := make([]stepRow, 0, len(steps))
@@ -92,7 +95,9 @@ func (p *Pages) steps(r *http.Request, body *oneBody, after execution.Sequence) 
 	}
 	page, err := p.link(r).Checkpoints(r.Context(), body.View.ID, from, inSteps)
 	if err != nil {
-		p.cfg.Logger.WarnContext(r.Context(), "a picture is drawn without nodes", "execution", body.View.ID, "error", err)
+		if r.Context().Err() == nil { // else nobody waits for the page any more
+			p.cfg.Logger.WarnContext(r.Context(), "a picture is drawn without nodes", "execution", body.View.ID, "error", err)
+		}
 		return nil
 	}
 	return page.Checkpoints
