@@ -27,7 +27,8 @@ type Checkpoint struct {
 	Evidence json.RawMessage `json:"evidence"`
 	// Forkable is true when the execution can be forked from here.
 	Forkable bool `json:"forkable"`
-	// CommittedAtMs is when it was written, by the store's clock. Boundaries that were written at once share it.
+	// CommittedAtMs is when it was written, by the store's clock. Boundaries that were written at once share it. 0: what is
+	// stored is damaged, and does not say.
 	CommittedAtMs int64 `json:"committedAtMs"`
 	// ClaimedAtMs is when the worker that wrote it had been given the execution, 0 when none had: the node before took from
 	// then, or from the checkpoint before if that is later, up to CommittedAtMs.

@@ -130,6 +130,9 @@ func messageText(message execution.HistoryMessage) string {
 		if result.IsError {
 			head += "  failed: " + string(result.ErrorKind)
 		}
+		if len(result.Arguments) > 0 {
+			body = append(body, "called with what a person gave: "+oneLine(string(result.Arguments)))
+		}
 		body = append(body, oneLine(string(result.Content)))
 		if result.Blob != nil {
 			body = append(body, fmt.Sprintf("(%d bytes, stored as %s)", result.Blob.Size, result.Blob.Hash))
@@ -189,7 +192,7 @@ func (t *checkpointsTold) tell(checkpoints []execution.Checkpoint) error {
 			} `json:"cursor"`
 		}
 		_ = json.Unmarshal(c.Evidence, &evidence) // of a later release it may say other things
-		t.row(fmt.Sprint(c.Step), oneLine(c.Node), fmt.Sprint(c.Turn), oneLine(evidence.Status), instant(c.CommittedAtMs), t.took(c),
+		t.row(fmt.Sprint(c.Step), oneLine(c.Node), fmt.Sprint(c.Turn), oneLine(evidence.Status), t.written(c), t.took(c),
 			fmt.Sprint(c.Usage.Requests), fmt.Sprint(c.Usage.TotalTokens), fmt.Sprint(evidence.Cursor.Messages), forkable)
 		t.lastMs = c.CommittedAtMs
 	}
@@ -199,11 +202,19 @@ func (t *checkpointsTold) tell(checkpoints []execution.Checkpoint) error {
 	return nil
 }
 
+// written is when a checkpoint was written; empty when that cannot be read.
+func (t *checkpointsTold) written(c execution.Checkpoint) string {
+	if c.CommittedAtMs == 0 {
+		return ""
+	}
+	return instant(c.CommittedAtMs)
+}
+
 // took is how long the work took that led to a checkpoint: empty when no worker wrote it, and of the first one that is told,
 // since the time of the one in front of it is not known.
 func (t *checkpointsTold) took(c execution.Checkpoint) string {
 	if c.ClaimedAtMs == 0 || t.lastMs == 0 {
 		return ""
 	}
-	return fmt.Sprint(time.Duration(c.CommittedAtMs-max(c.ClaimedAtMs, t.lastMs)) * time.Millisecond)
+	return fmt.Sprint(time.Duration(max(0, c.CommittedAtMs-max(c.ClaimedAtMs, t.lastMs))) * time.Millisecond)
 }
