@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,6 +156,12 @@ func toolText(tool app.CheckedTool) string {
 	text := strings.Join(strings.Fields(strings.Join([]string{tool.Type, tool.Recovery, tool.About}, " ")), " ")
 	if tool.Auth != "" {
 		text += ", auth " + tool.Auth
+	}
+	if tool.Approval != "" {
+		text += ", approval " + tool.Approval
+	}
+	for _, name := range slices.Sorted(maps.Keys(tool.Approvals)) {
+		text += ", approval of " + name + " " + tool.Approvals[name]
 	}
 	return text
 }

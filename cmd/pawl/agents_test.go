@@ -73,6 +73,8 @@ func TestAgentsCheck_SaysWhatIsPublishedAndHowToolsAreKnown(t *testing.T) {
     publish: {name: Trips, skills: [{id: book, name: Book, description: books}, {id: plan, name: Plan, description: plans}]}
     tools:
       - {name: files, type: http, url: "https://files.example.com/search", auth: delegation, recovery: read_only}
+      - {name: pay, type: http, url: "https://pay.example.com", approval: {when: "arguments.amount > 100"}}
+      - {name: disk, type: mcp, command: [disk], approval: always, approvals: {read: never, wipe: {when: "true"}}}
   plain:
     model: {provider: scripted, turns: [{text: hi}]}
     publish: {}
@@ -84,6 +86,8 @@ helper
   model  scripted (1 turns)
   shown  to other agents as Trips, skills book, plan
   tool   files: http read_only https://files.example.com/search, auth delegation
+  tool   pay: http unsafe https://pay.example.com, approval when arguments.amount > 100
+  tool   disk: mcp disk, approval always, approval of read never, approval of wipe when true
 
 plain
   model  scripted (1 turns)
@@ -94,6 +98,7 @@ plain
 	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
 	require.Equal(t, &app.CheckedPublish{Name: "Trips", Skills: []string{"book", "plan"}}, report.Agents[0].Publish)
 	require.Equal(t, agent.AuthDelegation, report.Agents[0].Tools[0].Auth)
+	require.Equal(t, map[string]string{"read": "never", "wipe": "when true"}, report.Agents[0].Tools[2].Approvals)
 	require.Equal(t, &app.CheckedPublish{Name: "plain"}, report.Agents[1].Publish)
 	require.NotContains(t, got.out, `"skills": null`)
 }

@@ -16,10 +16,12 @@ func newCalls(s streams, dial dialer) *cobra.Command {
 		Use: "calls ID", Short: "List the tool calls of an execution", Args: cobra.ExactArgs(1),
 		Long: "List the tool calls of an execution as its ledger has them, in the order in which they were planned.\n\n" +
 			"STATE is how far a call has come: planned, started (it is about to be sent, or was; only calls that must not be\n" +
-			"sent twice are marked so), done, failed, or outcome unknown when the open question asks what has become of it.\n" +
+			"sent twice are marked so, others are sent while they are planned), done, failed, or outcome unknown when the open\n" +
+			"question asks what has become of it.\n" +
 			"RECOVERY is what happens to a call that is not done when its worker is gone: read_only and idempotent calls are\n" +
 			"sent again, of reconcile ones the tool is asked, and unsafe ones that were started are not sent again by\n" +
-			"themselves; - is not known. EFFECT is the id under which the tool sees the call.\n\n" +
+			"themselves; - is not known. EFFECT is the id under which the tool sees the call. TOOK is from its plan to its\n" +
+			"receipt, with the time that it waited for people and workers.\n\n" +
 			"With --json each is a line of JSON, whole: {callId, name, effectId, state, recovery?, arguments?, result?, …}.",
 		Example: asTyped(self(), "  pawl calls exec_07…\n  pawl calls --json exec_07… | jq 'select(.state != \"done\")'"),
 		RunE: onExecution(dial, func(ctx context.Context, to target, _ []string) error {

@@ -51,6 +51,7 @@ func TestMessages_PrintsTheHistory(t *testing.T) {
 	call := execution.ToolCall{CallID: "call_0_0", Name: "lookup", Arguments: json.RawMessage(`{"city": "Oslo"}`)}
 	refused := execution.ErrorResult(call, execution.ToolRejected, "no")
 	refused.Blob = &execution.BlobRef{Hash: "5d0f", Size: 9}
+	refused.Arguments = json.RawMessage(`{"city": "Bergen"}`)
 	fake.messages = []execution.MessagePage{
 		{Messages: []execution.HistoryMessage{
 			{Message: execution.Message{Role: execution.RoleUser, Text: "Oslo,\nplease \x1b[31m\n"}},
@@ -73,6 +74,7 @@ func TestMessages_PrintsTheHistory(t *testing.T) {
   Looking.
   calls lookup  call_0_0  {"city": "Oslo"}
 #2 tool  lookup  call_0_0  failed: rejected
+  called with what a person gave: {"city": "Bergen"}
   "no"
   (9 bytes, stored as 5d0f)
 #3 user

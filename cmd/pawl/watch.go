@@ -186,7 +186,7 @@ func (w *watcher) show(interaction *execution.Interaction) {
 	}
 	w.asked = interaction.RequestID
 	if !w.ask {
-		for _, line := range callsOf(interaction) {
+		for _, line := range callsOf(w.id, interaction) {
 			w.render.note("%s", line)
 		}
 		w.render.note("%s. Answer with: %s", waitingFor(interaction), answerCommand(w.id, interaction))
@@ -358,14 +358,18 @@ func answerCommand(id execution.ID, asked *execution.Interaction) string {
 	return fmt.Sprintf("%s --request %s %q", command, asked.RequestID, "your answer")
 }
 
-// callsOf are lines that name what an interaction asks about, where the prompt does not.
-func callsOf(asked *execution.Interaction) []string {
+// callsOf are lines that name what an interaction of the execution asks about, where the prompt does not. A call whose outcome
+// is unknown has its effect id there, to be looked for in the tool.
+func callsOf(id execution.ID, asked *execution.Interaction) []string {
 	if asked.Kind != execution.Approval && asked.Kind != execution.ClientToolResult {
 		return nil
 	}
 	lines := make([]string, len(asked.Calls))
 	for i, call := range asked.Calls {
 		lines[i] = fmt.Sprintf("%s  %s %s", call.CallID, call.Name, oneLine(string(call.Arguments)))
+		if asked.Reason == execution.OutcomeUnknown {
+			lines[i] += "  effect " + execution.EffectID(id, call.CallID)
+		}
 	}
 	return lines
 }

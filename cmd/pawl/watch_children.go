@@ -52,7 +52,7 @@ func (w *watcher) need(need execution.WhyNeed) {
 	switch {
 	case need.Interaction != nil:
 		w.render.note("%s (%s) asks: %s", need.Execution, oneLine(need.Agent), oneLine(need.Interaction.Prompt))
-		for _, line := range callsOf(need.Interaction) {
+		for _, line := range callsOf(need.Execution, need.Interaction) {
 			w.render.note("%s", line)
 		}
 		w.render.note("%s. Answer with: %s", waitingFor(need.Interaction), answerCommand(need.Execution, need.Interaction))

@@ -123,5 +123,12 @@ func TestWhy_PrintsTheCommandsThatLetItGoOn(t *testing.T) {
 	}}
 	got = typeCommand(t, fake, false, nil, "why", string(anID))
 	require.NotContains(t, got.out, "child", "the question is its own")
+	require.NotContains(t, got.out, "effect")
 	require.Contains(t, got.out, "\nanswer with                        pawl input "+string(anID)+" --request req-1 \"your answer\"\n")
+
+	unknown := asks(execution.Approval)
+	unknown.Interaction.Reason = execution.OutcomeUnknown
+	fake.why = parentOf(execution.WaitingForInput, "A person is needed.", unknown)
+	got = typeCommand(t, fake, false, nil, "why", string(anID))
+	require.Contains(t, got.out, "  effect "+execution.EffectID(firstChild, "call_0_2")+"\n", "what to look for in the tool")
 }

@@ -83,7 +83,7 @@ func needRows(id execution.ID, need execution.WhyNeed) (rows [][]string) {
 	switch {
 	case need.Interaction != nil:
 		rows = append(rows, []string{"asks", oneLine(need.Interaction.Prompt)})
-		for _, call := range callsOf(need.Interaction) {
+		for _, call := range callsOf(need.Execution, need.Interaction) {
 			rows = append(rows, []string{"about", call})
 		}
 		rows = append(rows, []string{"answer with", answerCommand(need.Execution, need.Interaction)})

@@ -74,13 +74,17 @@ type CheckedModel struct {
 
 // CheckedTool is a tool as it is declared; of an MCP server that was asked, also what it gives.
 type CheckedTool struct {
-	Name     string       `json:"name"`
-	Type     string       `json:"type"`
-	About    string       `json:"about,omitempty"`
-	Recovery string       `json:"recovery,omitempty"`
-	Auth     string       `json:"auth,omitempty"` // how its calls are known to its server, beside its headers
-	Probe    *Probed      `json:"probe,omitempty"`
-	Gives    []GivenTools `json:"gives,omitempty"`
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	About    string `json:"about,omitempty"`
+	Recovery string `json:"recovery,omitempty"`
+	Auth     string `json:"auth,omitempty"` // how its calls are known to its server, beside its headers
+	// Approval says which calls a person must approve: always, or when an expression holds; empty: none. Approvals are those of
+	// the tools of an MCP server that differ, by the server's own names; never is among them.
+	Approval  string            `json:"approval,omitempty"`
+	Approvals map[string]string `json:"approvals,omitempty"`
+	Probe     *Probed           `json:"probe,omitempty"`
+	Gives     []GivenTools      `json:"gives,omitempty"`
 }
 
 // GivenTools is a tool that an MCP server gives, under the name by which the model knows it.
@@ -159,6 +163,7 @@ func checkedAgent(d *agent.Definition) CheckedAgent {
 	for i := range d.Tools {
 		tool := &d.Tools[i]
 		one := CheckedTool{Name: tool.Name, Type: string(tool.Type), Recovery: string(tool.Recovery), Auth: tool.Auth, About: tool.URL}
+		one.Approval, one.Approvals = checkedApprovals(tool)
 		switch {
 		case len(tool.Command) > 0:
 			one.About = strings.Join(tool.Command, " ")
@@ -168,6 +173,26 @@ func checkedAgent(d *agent.Definition) CheckedAgent {
 		checked.Tools = append(checked.Tools, one)
 	}
 	return checked
+}
+
+func checkedApprovals(tool *agent.Tool) (all string, own map[string]string) {
+	text := func(approval agent.Approval, never string) string {
+		switch {
+		case approval.Always:
+			return "always"
+		case approval.When != "":
+			return "when " + approval.When
+		default:
+			return never
+		}
+	}
+	for name, approval := range tool.Approvals {
+		if own == nil {
+			own = map[string]string{}
+		}
+		own[name] = text(approval, "never")
+	}
+	return text(tool.Approval, ""), own
 }
 
 func checkedPublish(d *agent.Definition) *CheckedPublish {
