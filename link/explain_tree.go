@@ -29,8 +29,11 @@ func (f *facts) children(why *execution.Why) {
 	if more := len(f.family.open) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	why.Detail = fmt.Sprintf("%d of its %s not ended, and their results let it go on: %s.", len(f.family.open),
-		counted(int64(f.family.all), "child has", "children have"), strings.Join(names, ", "))
+	why.Detail = fmt.Sprintf("%d of its %d children have not ended, and their results let it go on: %s.", len(f.family.open),
+		f.family.all, strings.Join(names, ", "))
+	if f.family.all == 1 {
+		why.Detail = fmt.Sprintf("Its child has not ended, and its result lets it go on: %s.", names[0])
+	}
 	switch {
 	case len(f.family.needs) > 0:
 		why.Needs = f.family.needs

@@ -130,6 +130,7 @@ func whyNeeds(t *testing.T, h Harness) {
 	require.Contains(t, why.Detail, `A person is needed: `+string(three)+` (other) is suspended, limit; `+string(below)+` (other) asks "Book it?".`)
 	require.NotContains(t, why.Detail, "Of the first")
 	require.Equal(t, []execution.WhyNeed{answer}, h.why(t, two).Needs)
+	require.Contains(t, h.why(t, two).Detail, "Its child has not ended, and its result lets it go on: "+string(below)+" (other).")
 	require.Equal(t, []execution.WhyNeed{answer}, h.why(t, below).Needs, "it says of itself what its parents say of it")
 	require.Equal(t, []execution.WhyNeed{resume}, h.why(t, three).Needs)
 	require.Empty(t, h.why(t, one).Needs, "a worker has it")
