@@ -2,6 +2,9 @@ package mcptool
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -111,8 +114,37 @@ func (t *sender) RoundTrip(req *http.Request) (*http.Response, error) {
 	if on != nil && req.Method == http.MethodPost {
 		on.note(res)
 	}
-	res.Body = &watchedBody{ReadCloser: res.Body, done: func() { stop(); cancel() }}
+	res.Body = &watchedBody{ReadCloser: bounded(res), done: func() { stop(); cancel() }}
 	return res, nil
+}
+
+// errLongAnswer is the end of an answer that is longer than a message may be.
+var errLongAnswer = fmt.Errorf("it answered with more than %d bytes", maxMessage)
+
+// bounded is the body of an answer up to the length of a message: the SDK bounds the events of a stream, and reads whatever else
+// comes as one piece.
+func bounded(res *http.Response) io.ReadCloser {
+	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if err == nil && kind == "text/event-stream" && res.StatusCode < 300 {
+		return res.Body
+	}
+	return &boundedBody{ReadCloser: res.Body, left: maxMessage}
+}
+
+// boundedBody is a body that fails behind so many bytes.
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+// Read reads up to one byte more than there may be: that it is there says that the body goes on.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
+	if n > b.left {
+		return b.left, errLongAnswer
+	}
+	b.left -= n
+	return n, err
 }
 
 // send sends a request with the token that is good now.

@@ -2,6 +2,7 @@ package mcptool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -175,13 +176,14 @@ func (s *server) list(from *session) ([]*mcp.Tool, error) {
 	answered := make(chan answer, 1)
 	go func() { // the SDK may be stuck in a write, which knows no context
 		var all answer
+		size := 0
 		for tool, err := range from.client.Tools(ctx, nil) {
 			if err != nil {
 				all.err = err
 				break
 			}
-			if len(all.tools) >= maxTools {
-				all.err = fmt.Errorf("it lists more than %d tools", maxTools)
+			if size += sizeOf(tool); len(all.tools) >= maxTools || size > maxMessage {
+				all.err = errLongList
 				break
 			}
 			all.tools = append(all.tools, tool)
@@ -190,10 +192,13 @@ func (s *server) list(from *session) ([]*mcp.Tool, error) {
 	}()
 	select {
 	case all := <-answered:
-		if all.err != nil && ctx.Err() != nil {
+		switch {
+		case all.err == nil:
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		}
-		if all.err != nil {
+		case errors.Is(all.err, errLongList):
+			return nil, all.err
+		default:
 			return nil, plain("list its tools", sent, all.err)
 		}
 		return all.tools, nil
@@ -202,8 +207,20 @@ func (s *server) list(from *session) ([]*mcp.Tool, error) {
 	}
 }
 
-// maxTools bounds the list of one server.
+// maxTools bounds the list of one server; all of it may be as long as a message, in however many pages it comes.
 const maxTools = 1000
+
+// errLongList is the answer of a server with more tools than can be kept in mind.
+var errLongList = fmt.Errorf("it lists more than %d tools, or more than %d MiB of them", maxTools, maxMessage>>20)
+
+// sizeOf is about how long a listed tool is in bytes.
+func sizeOf(tool *mcp.Tool) int {
+	text, err := json.Marshal(tool)
+	if err != nil { // it came as JSON
+		return maxMessage
+	}
+	return len(text)
+}
 
 // changed takes the server's notice that its tools changed.
 func (s *server) changed(of *session) {
