@@ -81,13 +81,41 @@ func short(id any) string {
 // words is an enum value for people.
 func words(value any) string { return strings.ReplaceAll(fmt.Sprint(value), "_", " ") }
 
-// pretty indents JSON; what is none stays as it is.
+// pretty indents JSON; what is none, or so deep that the spaces would be most of it, stays as it is.
 func pretty(data []byte) string {
 	var out bytes.Buffer
-	if len(data) == 0 || json.Indent(&out, data, "", "  ") != nil {
+	if most := maxIndent * (len(data) + 1000); len(data) == 0 || indented(data, most) > most || json.Indent(&out, data, "", "  ") != nil {
 		return string(data)
 	}
 	return out.String()
+}
+
+// maxIndent is how many times as long as it was a text may become by being indented.
+const maxIndent = 16
+
+// indented is how long JSON would be with every value on a line of its own, or any number above most.
+func indented(data []byte, most int) (size int) {
+	size = len(data)
+	for depth, at, quoted := 0, 0, false; at < len(data) && size <= most; at++ {
+		switch c := data[at]; {
+		case quoted && c == '\\':
+			at++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+			size += 1 + 2*depth
+		case c == '}', c == ']':
+			depth = max(0, depth-1)
+			size += 1 + 2*depth
+		case c == ',':
+			size += 1 + 2*depth
+		case c == ':':
+			size++
+		}
+	}
+	return size
 }
 
 func micros(n int64) string { return strconv.FormatFloat(float64(n)/1e6, 'f', 4, 64) }
