@@ -39,10 +39,19 @@ func TestPrettyIsIndentedJSON(t *testing.T) {
 		data, err := json.Marshal(value(4).Draw(rt, "value"))
 		require.NoError(rt, err)
 		var want bytes.Buffer
-		require.NoError(rt, json.Indent(&want, data, "", "  "))
+		require.NoError(rt, json.Indent(&want, plainOrder(data), "", "  "))
 		require.Equal(rt, want.String(), pretty(data))
-		size := indented(data, len(data)*100)
+		size := indented(plainOrder(data), len(data)*100)
 		require.LessOrEqual(rt, want.Len(), size, "never more than was thought")
 		require.LessOrEqual(rt, size, 2*want.Len()+100)
 	})
+}
+
+// An approval is given by what is seen: no character turns the ones behind it around.
+func TestArgumentsAreShownInTheOrderThatTheyAreIn(t *testing.T) {
+	t.Parallel()
+	arguments := []byte(`{"to":"` + "\u202Emoc.live\u202C\u2066" + `"}`)
+	shown := pretty(arguments)
+	require.Contains(t, shown, `\u202emoc.live\u202c\u2066`)
+	require.JSONEq(t, string(arguments), shown)
 }

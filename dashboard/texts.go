@@ -81,13 +81,32 @@ func short(id any) string {
 // words is an enum value for people.
 func words(value any) string { return strings.ReplaceAll(fmt.Sprint(value), "_", " ") }
 
-// pretty indents JSON; what is none, or so deep that the spaces would be most of it, stays as it is.
+// pretty indents JSON; what is none, or so deep that the spaces would be most of it, stays as it is. What would turn the order of
+// its characters around stands there as its escape: people decide by what they see.
 func pretty(data []byte) string {
 	var out bytes.Buffer
+	data = plainOrder(data)
 	if most := maxIndent * (len(data) + 1000); len(data) == 0 || indented(data, most) > most || json.Indent(&out, data, "", "  ") != nil {
 		return string(data)
 	}
 	return out.String()
+}
+
+// plainOrder is JSON with the same value in which no character changes the direction of others.
+func plainOrder(data []byte) []byte {
+	turns := func(c rune) bool { return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 }
+	if !bytes.ContainsFunc(data, turns) {
+		return data
+	}
+	var out bytes.Buffer
+	for _, c := range string(data) {
+		if turns(c) {
+			fmt.Fprintf(&out, `\u%04x`, c)
+		} else {
+			out.WriteRune(c)
+		}
+	}
+	return out.Bytes()
 }
 
 // maxIndent is how many times as long as it was a text may become by being indented.

@@ -192,10 +192,11 @@ func oneLine(text string) string {
 	return text
 }
 
-// clean takes control characters out of a text: what a model or a tool says must not steer the terminal.
+// clean takes control characters out of a text: what a model or a tool says must not steer the terminal, nor be shown in another
+// order than it is in, to somebody who decides by it.
 func clean(text string) string {
 	return strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
 			return -1
 		}
 		return c
