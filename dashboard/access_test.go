@@ -130,6 +130,7 @@ func TestARoleAndATenantBoundWhatIsShownAndDone(t *testing.T) {
 	oncall := s.login(execution.AllTenants, "on-call", execution.OperateRole)
 	require.Contains(t, oncall.page("/dashboard/"), "Depth of the queues")
 	require.Contains(t, oncall.page("/dashboard/workers"), "worker-of-test")
+	require.Contains(t, oncall.page("/dashboard/workers"), "Process 42 on <b>machine-of-test</b>")
 	require.Contains(t, oncall.page(at(id, "")), at(id, "/release"))
 }
 

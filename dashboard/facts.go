@@ -34,6 +34,8 @@ type Queue struct {
 // Worker is a live worker. Holding is some of what it holds; Held is how many.
 type Worker struct {
 	ID          string
+	Host        string // the machine that it runs on, and its process there; empty when it does not say
+	PID         int
 	StartedAtMs int64
 	Queues      []string
 	Concurrency int

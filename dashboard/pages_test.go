@@ -49,7 +49,10 @@ func (stored) Queues(context.Context) ([]dashboard.Queue, error) {
 }
 
 func (stored) Workers(context.Context) ([]dashboard.Worker, error) {
-	return []dashboard.Worker{{ID: "worker-of-test", Queues: []string{"default"}, Concurrency: 50, Held: 1, Holding: []execution.ID{execution.NewID(3)}}}, nil
+	return []dashboard.Worker{{
+		ID: "worker-of-test", Host: "machine-of-test", PID: 42, Queues: []string{"default"}, Concurrency: 50, Held: 1,
+		Holding: []execution.ID{execution.NewID(3)},
+	}}, nil
 }
 
 // site is an API process with the pages, over Redis.

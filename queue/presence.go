@@ -35,6 +35,9 @@ var presenceSource string
 type PresenceConfig struct {
 	// ID names the worker as its claims do. Required: 1 to 64 characters of [A-Za-z0-9._-].
 	ID string
+	// Host and PID say where the worker runs, for people who look for it. Empty and 0: it does not say.
+	Host string
+	PID  int
 	// Queues are those that the worker serves; Concurrency is how many tasks it runs at once.
 	Queues      []string
 	Concurrency int
@@ -123,6 +126,8 @@ type storedWorker struct {
 	Concurrency int      `json:"concurrency"`
 	Held        int      `json:"held"`
 	Draining    bool     `json:"draining,omitempty"`
+	Host        string   `json:"host,omitempty"` // it and PID are not told by workers of older releases
+	PID         int      `json:"pid,omitempty"`
 	Work        *Work    `json:"work,omitempty"` // nil: it does not say, as workers of older releases
 }
 
@@ -133,6 +138,7 @@ func (p *Presence) tell(ctx context.Context) {
 	held := p.cfg.Holding()
 	stored := storedWorker{
 		V: 1, StartedAtMs: p.began, Queues: p.cfg.Queues, Concurrency: p.cfg.Concurrency, Held: len(held),
+		Host: p.cfg.Host, PID: p.cfg.PID,
 	}
 	if p.cfg.Tally != nil {
 		stored.Work = p.cfg.Tally.told(time.Now())

@@ -64,7 +64,7 @@ func TestWorkersAreThereWhileTheySaySo(t *testing.T) {
 	workersAre(t, c, func(live []Worker) bool { return len(live) == 0 })
 	held := execution.NewID(7)
 	p, leave := w.present(t, PresenceConfig{
-		ID: "one", Queues: []string{w.queue, "suspect"}, Concurrency: 50, Interval: 20 * time.Millisecond,
+		ID: "one", Queues: []string{w.queue, "suspect"}, Concurrency: 50, Interval: 20 * time.Millisecond, Host: "machine", PID: 42,
 		Holding: func() []execution.ID { return []execution.ID{held} },
 	})
 	_, leaveOther := w.present(t, PresenceConfig{ID: "two", Queues: []string{"other"}, Concurrency: 1})
@@ -78,6 +78,7 @@ func TestWorkersAreThereWhileTheySaySo(t *testing.T) {
 	one.StartedAtMs = 0
 	require.Equal(t, Worker{
 		ID: "one", Queues: []string{w.queue, "suspect"}, Concurrency: 50, Held: 1, Holding: []execution.ID{held},
+		Host: "machine", PID: 42,
 	}, one)
 	require.Empty(t, live[1-at].Holding)
 

@@ -15,6 +15,8 @@ import (
 // Worker is a live worker, as it said itself a moment ago.
 type Worker struct {
 	ID          string // as in its claims
+	Host        string // the name of the machine that it runs on; empty when it does not say
+	PID         int    // its process there; 0 when it does not say
 	StartedAtMs int64  // by its own clock
 	Queues      []string
 	Concurrency int
@@ -77,7 +79,7 @@ func decodeWorker(id string, data []byte) (Worker, error) {
 	}
 	return Worker{
 		ID: id, StartedAtMs: stored.StartedAtMs, Queues: stored.Queues, Concurrency: stored.Concurrency, Held: stored.Held,
-		Draining: stored.Draining, Work: stored.Work,
+		Draining: stored.Draining, Work: stored.Work, Host: stored.Host, PID: stored.PID,
 	}, nil
 }
 

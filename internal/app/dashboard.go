@@ -70,7 +70,7 @@ func (f pageFacts) Workers(ctx context.Context) ([]dashboard.Worker, error) {
 	workers := make([]dashboard.Worker, 0, len(found))
 	for _, w := range found {
 		workers = append(workers, dashboard.Worker{
-			ID: w.ID, StartedAtMs: w.StartedAtMs, Queues: w.Queues, Concurrency: w.Concurrency, Held: w.Held,
+			ID: w.ID, Host: w.Host, PID: w.PID, StartedAtMs: w.StartedAtMs, Queues: w.Queues, Concurrency: w.Concurrency, Held: w.Held,
 			Holding: w.Holding, Draining: w.Draining, Work: (*dashboard.Work)(w.Work),
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -65,9 +66,10 @@ func RunWorker(ctx context.Context, cfg config.Worker, deps Deps) error {
 
 // runBeside works, and answers and tells of itself meanwhile.
 func (w *worker) runBeside(ctx context.Context, b *base, cfg config.Worker, deps Deps) error {
+	host, _ := os.Hostname() // empty: it does not say
 	presence, err := queue.NewPresence(b.rdb, queue.PresenceConfig{
 		ID: string(w.runner.Worker()), Queues: w.queues, Concurrency: cfg.Concurrency, Holding: w.runner.Holding,
-		Tally: w.tally, Logger: deps.Logger,
+		Tally: w.tally, Logger: deps.Logger, Host: host, PID: os.Getpid(),
 	})
 	if err != nil {
 		return err
