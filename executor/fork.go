@@ -22,17 +22,17 @@ func Forkable(node Node) bool { return node != ToolCall && node != ToolReturn }
 //
 // When the request says something, says being true, the fork is a new run behind that history; else it goes on with the
 // very state of the checkpoint, but for what was spent: usage begins at nothing. An error of a checkpoint that cannot be
-// forked is an *execution.APIError of the field step or input.
+// forked is an *execution.APIError of the field step, id or input.
 func Forking(definition *agent.Definition, request execution.CreateRequest, first, at []byte, says bool) (
 	out journal.NewExecution, err error,
 ) {
 	opening, err := DecodeCheckpoint(first)
 	if err != nil {
-		return out, err
+		return out, unreadable("id", err)
 	}
 	source, err := DecodeCheckpoint(at)
 	if err != nil {
-		return out, err
+		return out, unreadable("step", err)
 	}
 	if !Forkable(source.Node) {
 		return out, execution.NewAPIError(execution.InvalidRequest,
@@ -106,4 +106,9 @@ func sayInstead(definition *agent.Definition, request execution.CreateRequest, r
 	opening.State.MessageCount += len(messages)
 	checkpoint, err = opening.Encode()
 	return checkpoint, node, append(messages, said...), err
+}
+
+// unreadable is the error of a checkpoint that cannot be forked because it cannot be read: it is damaged, or of another release.
+func unreadable(field string, err error) error {
+	return execution.NewAPIError(execution.Conflict, "the checkpoint cannot be read by this release").In(field).Because(err)
 }

@@ -218,3 +218,20 @@ func TestCaseE2_AnInterruptedBatchIsAnsweredInTheHistory(t *testing.T) {
 		}
 	})
 }
+
+// One that is damaged in the store is no fault of the server, and the caller is told which it is.
+func TestAForkOfACheckpointThatCannotBeReadIsRefusedByField(t *testing.T) {
+	t.Parallel()
+	definition := &agent.Definition{Name: "demo"}
+	request := execution.CreateRequest{Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Oslo"}}
+	good, _, _, err := Opening(definition, request)
+	require.NoError(t, err)
+	for field, pair := range map[string][2][]byte{"step": {good, []byte("what is this")}, "id": {[]byte("what is this"), good}} {
+		_, err := Forking(definition, request, pair[0], pair[1], true)
+		var refused *execution.APIError
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, execution.Conflict, refused.Code)
+		require.Equal(t, field, refused.Field)
+		require.ErrorIs(t, err, ErrCheckpoint)
+	}
+}
