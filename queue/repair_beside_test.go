@@ -45,7 +45,7 @@ func TestRepairsBesideEachOther(t *testing.T) {
 	}
 	other := w.client(t)
 	for i := range 40 {
-		require.NoError(t, other.Enqueue(ctx, w.task(100 + i)))
+		require.NoError(t, other.Enqueue(ctx, w.task(100+i)))
 	}
 	wait.Wait()
 	for range 4 { // whatever the others hid from each other
