@@ -34,7 +34,8 @@ func TestThePagesAreOperatedByKeyboard(t *testing.T) {
 	require.Equal(t, "main", eval[string](b, `document.activeElement.id`))
 	for range 40 {
 		b.typed(kb.Tab)
-		require.True(t, eval[bool](b, `document.activeElement === document.body || getComputedStyle(document.activeElement).outlineStyle !== "none"`),
+		// The content shows no focus, as nothing is done with it; a browser may focus it once more when it has scrolled there.
+		require.True(t, eval[bool](b, `["BODY", "MAIN"].includes(document.activeElement.tagName) || getComputedStyle(document.activeElement).outlineStyle !== "none"`),
 			"%s shows that it has the focus", eval[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
 		if eval[bool](b, `document.activeElement.name === "text"`) {
 			b.typed("Yes, next door." + kb.Tab + kb.Enter)
