@@ -112,6 +112,7 @@ func (p *Pages) current(r *http.Request) (*oneBody, error) {
 		return nil, err
 	}
 	body.Why = &why
+	body.May.Release = body.May.Release && why.Holder != nil // else there is no claim to take
 	if err := p.addLog(r, body); err != nil {
 		return nil, err
 	}
