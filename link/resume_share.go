@@ -91,17 +91,13 @@ func (s *Service) shares(ctx context.Context, parent *journal.Execution, beside 
 	if err != nil {
 		return nil, wrong(err)
 	}
-	calls := make([]execution.CallID, len(children))
-	for i, child := range children {
-		calls[i] = child.Call
-	}
-	ledger, err := s.cfg.Journal.Ledger(ctx, parent.ID, calls)
+	settled, err := s.settled(ctx, parent.ID, children)
 	if err != nil {
 		return nil, wrong(err)
 	}
 	var all []share
-	for i, child := range children {
-		if child.ID == beside || ledger[i].State == journal.Done {
+	for _, child := range children {
+		if child.ID == beside || settled[child.Call] {
 			continue
 		}
 		row, err := s.cfg.Journal.Get(ctx, child.ID)
@@ -122,4 +118,23 @@ func (s *Service) shares(ctx context.Context, parent *journal.Execution, beside 
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// settled are the calls of these children that have a receipt. Few entries are read at once: a receipt may be large.
+func (s *Service) settled(ctx context.Context, id execution.ID, children []journal.Child) (map[execution.CallID]bool, error) {
+	settled := make(map[execution.CallID]bool, len(children))
+	for some := range slices.Chunk(children, firstRead) {
+		calls := make([]execution.CallID, len(some))
+		for i, child := range some {
+			calls[i] = child.Call
+		}
+		ledger, err := s.cfg.Journal.Ledger(ctx, id, calls)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range ledger {
+			settled[entry.CallID] = entry.State == journal.Done
+		}
+	}
+	return settled, nil
 }
