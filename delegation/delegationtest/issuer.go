@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,9 +37,11 @@ const (
 type Issuer struct {
 	URL string
 
-	storage  *storage.Storage
-	provider *op.Provider
-	server   *httptest.Server
+	server *httptest.Server
+
+	mu       sync.Mutex       // the storage is not safe for concurrent use
+	storage  *storage.Storage // guarded by mu
+	provider *op.Provider     // guarded by mu
 
 	// Exchanges, Refreshes and Revocations count the requests that were taken.
 	Exchanges, Refreshes, Revocations atomic.Int64
@@ -111,6 +114,8 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		i.count(r)
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.provider.ServeHTTP(w, r)
 }
 
@@ -146,6 +151,8 @@ func (r request) GetScopes() []string   { return []string{oidc.ScopeOpenID, oidc
 // SignIn is an access token of the user, as a login would give.
 func (i *Issuer) SignIn(tb testing.TB, user string) execution.Credential {
 	tb.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	id, _, err := i.storage.CreateAccessToken(context.Background(), request{user: user})
 	require.NoError(tb, err)
 	token, err := i.provider.Crypto().Encrypt(id + ":" + user)
@@ -156,6 +163,8 @@ func (i *Issuer) SignIn(tb testing.TB, user string) execution.Credential {
 // SignInJWT is an access token of the user as a JWT, which names a tenant and a role as Pawl reads them.
 func (i *Issuer) SignInJWT(tb testing.TB, user string) execution.Credential {
 	tb.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	id, expires, err := i.storage.CreateAccessToken(context.Background(), request{user: user})
 	require.NoError(tb, err)
 	token, err := op.CreateJWT(context.Background(), i.URL, request{user: user}, expires, id,
