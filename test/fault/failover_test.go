@@ -109,13 +109,7 @@ func failOver(t *testing.T, r replaced) {
 	for _, program := range programs {
 		require.True(t, program.Running(), "%s outlives the primary", program.Name)
 	}
-	reclaims := 0
-	for _, id := range ids {
-		events := api.Events(id)
-		harness.CheckLog(t, id, events)
-		reclaims += harness.CountWarnings(events, execution.WarningReclaimed)
-		require.Equal(t, execution.Completed, api.Get(id).State)
-	}
+	reclaims := checkCompleted(t, api, ids)
 	harness.CheckEffectIDs(t, tools)
 	t.Logf("%d reclaims, %d tool calls for %d calls planned", reclaims, len(tools.Calls("")), 3*load)
 }

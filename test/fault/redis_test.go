@@ -49,14 +49,20 @@ func TestCasesA10B2_ARedisKilledAndRestartedUnderLoadLosesNothing(t *testing.T) 
 	for _, program := range programs {
 		require.True(t, program.Running(), "%s outlives Redis", program.Name)
 	}
-	reclaims := 0
+	reclaims := checkCompleted(t, api, ids)
+	harness.CheckOnce(t, tools, "/pay")
+	harness.CheckEffectIDs(t, tools)
+	t.Logf("%d reclaims, %d tool calls for %d calls planned", reclaims, len(tools.Calls("")), 3*load)
+}
+
+// checkCompleted asserts that each execution completed and that its log is whole, and counts the reclaims.
+func checkCompleted(t *testing.T, api *harness.API, ids []execution.ID) (reclaims int) {
+	t.Helper()
 	for _, id := range ids {
 		events := api.Events(id)
 		harness.CheckLog(t, id, events)
 		reclaims += harness.CountWarnings(events, execution.WarningReclaimed)
 		require.Equal(t, execution.Completed, api.Get(id).State)
 	}
-	harness.CheckOnce(t, tools, "/pay")
-	harness.CheckEffectIDs(t, tools)
-	t.Logf("%d reclaims, %d tool calls for %d calls planned", reclaims, len(tools.Calls("")), 3*load)
+	return reclaims
 }
