@@ -63,15 +63,16 @@ func (s *Stack) Holders(ids []execution.ID) ([]Holder, error) {
 	return holders, nil
 }
 
-// NextClaim polls until a claim with another fence than the given one is taken and sends when it was seen. A row that has
-// ended keeps no fence: whoever ended it had claimed it, perhaps between two looks. The channel is closed without a value when that takes longer than limit.
+// NextClaim polls until a claim with another fence than the given one is taken, or the first claim of all where the given
+// one is empty, and sends when it was seen. A row that has ended keeps no fence: whoever ended it had claimed it, perhaps
+// between two looks. The channel is closed without a value when that takes longer than limit.
 func (s *Stack) NextClaim(id execution.ID, fence string, limit time.Duration) <-chan time.Time {
 	seen := make(chan time.Time, 1)
 	go func() {
 		defer close(seen)
 		Poll(limit, func() bool {
 			got, err := s.Redis.HGet(context.Background(), RowKey(id), "fenceCounter").Result()
-			ended := errors.Is(err, redis.Nil) && fence != "" && s.ended(id)
+			ended := errors.Is(err, redis.Nil) && s.ended(id)
 			if !ended && (err != nil || got == fence || got == "0" && fence == "") {
 				return false
 			}
