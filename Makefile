@@ -19,7 +19,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/api test/peers test/stores test/streams test/deploy test/browser record soak lint tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
+.PHONY: help setup test test/race test/fault test/api test/peers test/stores test/streams test/deploy test/browser record soak lint tidy tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -70,12 +70,15 @@ record: ## Record transcripts of real models; needs OPENAI_API_KEY and OPENAI_MO
 soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call, minutes of random attacks
 	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo|UnderAttack' $(TEST_FLAGS) ./test/fault/
 
-lint: tools ## Run the linters and check the format
+lint: tools tidy ## Run the linters; check the format and the lists of dependencies
 	$(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
 	cd test/deploy && $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
 	cd test/browser && $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION) run --timeout 10m ./...
 	@files="$$($(BIN)/gofumpt-$(GOFUMPT_VERSION) -l .)"; \
 	if [ -n "$$files" ]; then echo "gofumpt would change:"; echo "$$files"; exit 1; fi
+
+tidy: ## Check that go.mod and go.sum of the three modules are as go mod tidy leaves them
+	@for dir in . test/deploy test/browser; do (cd $$dir && go mod tidy -diff); done
 
 fmt: tools ## Format the code
 	$(BIN)/gofumpt-$(GOFUMPT_VERSION) -w .
