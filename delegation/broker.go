@@ -18,9 +18,11 @@ type Broker interface {
 	// have it, ErrLost when it was revoked before, or while it was made, and ErrUnavailable when nobody knows whether it has
 	// one now.
 	Establish(ctx context.Context, grant Grant) (Lease, error)
-	// Renew makes the lease last longer and raises its revision. A lease that lasts for a while is returned as it is. It
-	// returns ErrLost when the lease is over or gone, and ErrUnavailable.
-	Renew(ctx context.Context, id execution.ID, ref Ref) (Lease, error)
+	// Renew makes the lease last longer and raises its revision. A lease that lasts for a while is returned as it is, unless
+	// refused is its token: one that a service did not take, although it is not over. So many as come with the same one have it
+	// renewed once; and for a minute after that a lease is returned as it is, so that a service that takes nothing costs the
+	// server little. It returns ErrLost when the lease is over or gone, and ErrUnavailable.
+	Renew(ctx context.Context, id execution.ID, ref Ref, refused execution.Credential) (Lease, error)
 	// Token is what is shown to a service that the execution calls, and until when it is good. It returns ErrLost and
 	// ErrUnavailable, and ErrExpired when the lease is to be renewed first.
 	Token(ctx context.Context, id execution.ID, ref Ref) (Token, error)

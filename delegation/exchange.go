@@ -55,6 +55,8 @@ const (
 	defaultTimeout = 10 * time.Second
 	defaultAhead   = time.Minute
 	lockPoll       = 50 * time.Millisecond
+	// refusedPause is how long after a renewal because a service took no token there is no other one for that reason.
+	refusedPause = time.Minute
 	// refuseSlack is how much longer than an exchange may take no lease is stored for an execution whose lease was revoked: an
 	// exchange that began before must find the refusal, also in a process that was stopped for some minutes.
 	refuseSlack = 10 * time.Minute
@@ -136,6 +138,7 @@ type record struct {
 	RefreshToken string                      `json:"refreshToken,omitempty"`
 	ExpiresAtMs  int64                       `json:"expiresAtMs,omitempty"` // of the access token; 0: nobody has said
 	LastsMs      int64                       `json:"lastsMs,omitempty"`     // how long the access token was good when it came
+	RefusedAtMs  int64                       `json:"refusedAtMs,omitempty"` // when one before it was refused by a service and renewed; 0: never
 	Request      execution.DelegationRequest `json:"request"`
 }
 
@@ -150,6 +153,16 @@ func (r record) lease() Lease {
 // fresh reports whether the access token is good for a while.
 func (r record) fresh(now time.Time, ahead time.Duration) bool {
 	return r.ExpiresAtMs == 0 || now.UnixMilli()+min(ahead.Milliseconds(), r.LastsMs/2) < r.ExpiresAtMs
+}
+
+// good reports whether the record is as good as a renewal would make it: its token lasts for a while, and is not the one that
+// was refused, or that would not help.
+func (r record) good(now time.Time, ahead time.Duration, refused execution.Credential) bool {
+	if !r.fresh(now, ahead) {
+		return false
+	}
+	since := now.UnixMilli() - r.RefusedAtMs
+	return refused.Reveal() != r.AccessToken || since >= 0 && since < refusedPause.Milliseconds()
 }
 
 // take puts the server's answer into the record, as its next revision.

@@ -94,7 +94,7 @@ func TestARevocationThatMeetsARenewalRevokesWhatThatGave(t *testing.T) {
 	lease := s.established()
 	var token delegation.Token
 	renew := func() {
-		_, err := s.at(soon).Renew(t.Context(), s.id, lease.Ref)
+		_, err := s.at(soon).Renew(t.Context(), s.id, lease.Ref, execution.Credential{})
 		require.NoError(t, err)
 		token, err = s.broker.Token(t.Context(), s.id, lease.Ref)
 		require.NoError(t, err)

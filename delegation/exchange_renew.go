@@ -9,7 +9,7 @@ import (
 )
 
 // Renew implements Broker. One process at a time asks the server: many take it for theft when a refresh token is used twice.
-func (e *Exchange) Renew(ctx context.Context, id execution.ID, ref Ref) (Lease, error) {
+func (e *Exchange) Renew(ctx context.Context, id execution.ID, ref Ref, refused execution.Credential) (Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*e.cfg.Timeout)
 	defer cancel()
 	for {
@@ -17,7 +17,7 @@ func (e *Exchange) Renew(ctx context.Context, id execution.ID, ref Ref) (Lease, 
 		if err != nil {
 			return Lease{}, err
 		}
-		if found.fresh(e.cfg.Now(), e.cfg.Ahead) {
+		if found.good(e.cfg.Now(), e.cfg.Ahead, refused) {
 			return found.lease(), nil
 		}
 		unlock, locked, err := e.cfg.Vault.Lock(ctx, id, 2*e.cfg.Timeout)
@@ -26,7 +26,7 @@ func (e *Exchange) Renew(ctx context.Context, id execution.ID, ref Ref) (Lease, 
 		}
 		if locked {
 			defer unlock()
-			return e.renewLocked(ctx, id, ref)
+			return e.renewLocked(ctx, id, ref, refused)
 		}
 		timer := time.NewTimer(lockPoll)
 		select {
@@ -38,12 +38,13 @@ func (e *Exchange) Renew(ctx context.Context, id execution.ID, ref Ref) (Lease, 
 	}
 }
 
-func (e *Exchange) renewLocked(ctx context.Context, id execution.ID, ref Ref) (Lease, error) {
+func (e *Exchange) renewLocked(ctx context.Context, id execution.ID, ref Ref, refused execution.Credential) (Lease, error) {
 	found, sealed, err := e.of(ctx, id, ref)
 	if err != nil {
 		return Lease{}, err
 	}
-	if found.fresh(e.cfg.Now(), e.cfg.Ahead) { // by whoever had the lock before
+	now := e.cfg.Now()
+	if found.good(now, e.cfg.Ahead, refused) { // by whoever had the lock before
 		return found.lease(), nil
 	}
 	granted, err := e.again(ctx, *found)
@@ -51,6 +52,9 @@ func (e *Exchange) renewLocked(ctx context.Context, id execution.ID, ref Ref) (L
 		return Lease{}, err
 	}
 	next := found.take(e.cfg.Now(), granted)
+	if found.fresh(now, e.cfg.Ahead) {
+		next.RefusedAtMs = now.UnixMilli()
+	}
 	changed, err := e.sealed(id, next)
 	if err != nil {
 		return Lease{}, err

@@ -128,7 +128,7 @@ func TestALeaseGivesATokenThatTheServerTakesUntilItIsRevoked(t *testing.T) {
 	s.forgotten()
 	_, err = s.broker.Token(t.Context(), s.id, lease.Ref)
 	require.ErrorIs(t, err, delegation.ErrLost)
-	_, err = s.broker.Renew(t.Context(), s.id, lease.Ref)
+	_, err = s.broker.Renew(t.Context(), s.id, lease.Ref, execution.Credential{})
 	require.ErrorIs(t, err, delegation.ErrLost)
 }
 
@@ -164,7 +164,7 @@ func TestARenewalRaisesTheRevisionAndTheOldTokenIsOver(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
 	lease := s.established()
-	same, err := s.broker.Renew(t.Context(), s.id, lease.Ref)
+	same, err := s.broker.Renew(t.Context(), s.id, lease.Ref, execution.Credential{})
 	require.NoError(t, err)
 	require.Equal(t, lease, same, "it lasts for a while")
 	require.Zero(t, s.issuer.Refreshes.Load())
@@ -174,7 +174,7 @@ func TestARenewalRaisesTheRevisionAndTheOldTokenIsOver(t *testing.T) {
 	late := s.at(soon) // the server's tokens last five minutes
 	_, err = late.Token(t.Context(), s.id, lease.Ref)
 	require.ErrorIs(t, err, delegation.ErrExpired)
-	renewed, err := late.Renew(t.Context(), s.id, lease.Ref)
+	renewed, err := late.Renew(t.Context(), s.id, lease.Ref, execution.Credential{})
 	require.NoError(t, err)
 	require.Equal(t, lease.Ref, renewed.Ref)
 	require.EqualValues(t, 2, renewed.Revision)
@@ -197,7 +197,7 @@ func TestManyThatRenewAtOnceUseTheRefreshTokenOnce(t *testing.T) {
 	errs := make([]error, 8)
 	for i := range errs {
 		broker := s.at(soon)
-		wg.Go(func() { _, errs[i] = broker.Renew(t.Context(), s.id, lease.Ref) })
+		wg.Go(func() { _, errs[i] = broker.Renew(t.Context(), s.id, lease.Ref, execution.Credential{}) })
 	}
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...), "a refresh token that is used twice is refused by this server")
@@ -209,7 +209,7 @@ func TestAServerWithoutRefreshTokensIsAskedToExchangeItsOwnTokenWhileThatIsGood(
 	s := newScene(t, plain)
 	lease := s.established()
 	late := s.at(func(cfg *delegation.ExchangeConfig) { plain(cfg); soon(cfg) })
-	renewed, err := late.Renew(t.Context(), s.id, lease.Ref)
+	renewed, err := late.Renew(t.Context(), s.id, lease.Ref, execution.Credential{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, renewed.Revision)
 	require.EqualValues(t, 2, s.issuer.Exchanges.Load())

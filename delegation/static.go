@@ -41,8 +41,8 @@ func (s *Static) Establish(_ context.Context, grant Grant) (Lease, error) {
 	return Lease{Ref: staticRef, Revision: 1}, nil
 }
 
-// Renew implements Broker.
-func (s *Static) Renew(context.Context, execution.ID, Ref) (Lease, error) {
+// Renew implements Broker. There is no other token.
+func (s *Static) Renew(context.Context, execution.ID, Ref, execution.Credential) (Lease, error) {
 	return Lease{Ref: staticRef, Revision: 1}, nil
 }
 

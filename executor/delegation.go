@@ -16,7 +16,7 @@ import (
 // Delegations gives the tokens of leases. It is the part of a delegation.Broker that a worker needs.
 type Delegations interface {
 	Token(ctx context.Context, id execution.ID, ref delegation.Ref) (delegation.Token, error)
-	Renew(ctx context.Context, id execution.ID, ref delegation.Ref) (delegation.Lease, error)
+	Renew(ctx context.Context, id execution.ID, ref delegation.Ref, refused execution.Credential) (delegation.Lease, error)
 }
 
 // errNotDelegated reports an execution that acts for nobody.
@@ -28,37 +28,58 @@ const tokenAhead = 10 * time.Second
 // delegated keeps the token of a node's delegation in memory, for as long as the node runs.
 type delegated struct {
 	mu    sync.Mutex
-	token delegation.Token // guarded by mu
+	token delegation.Token     // guarded by mu
+	final execution.Credential // guarded by mu; a token for which there is no other one
 }
 
 // Credential implements environment. A lease that was renewed is in the row before its token is used.
-func (h *holder) Credential(ctx context.Context) (execution.Credential, error) {
+func (h *holder) Credential(ctx context.Context, refused execution.Credential) (execution.Credential, error) {
 	lease, broker := h.claimed.Execution.Delegation, h.durable.cfg.Delegations
 	if lease == nil || broker == nil {
 		return execution.Credential{}, errNotDelegated
 	}
 	h.delegated.mu.Lock()
 	defer h.delegated.mu.Unlock()
-	if kept := h.delegated.token; !kept.Value.IsZero() && (kept.ExpiresAt.IsZero() || time.Until(kept.ExpiresAt) > tokenAhead) {
-		return kept.Value, nil
+	if h.delegated.serves(refused) {
+		return h.delegated.token.Value, nil
 	}
-	id, ref := h.claimed.Execution.ID, delegation.Ref(lease.LeaseRef)
-	token, err := broker.Token(ctx, id, ref)
-	if errors.Is(err, delegation.ErrExpired) {
-		if err = h.renewDelegation(ctx, id, ref); err == nil {
-			token, err = broker.Token(ctx, id, ref)
-		}
-	}
+	token, err := h.token(ctx, broker, delegation.Ref(lease.LeaseRef), refused)
 	if err != nil {
-		return execution.Credential{}, fmt.Errorf("token of %s: %w", id, err)
+		return execution.Credential{}, fmt.Errorf("token of %s: %w", h.claimed.Execution.ID, err)
 	}
 	h.delegated.token = token
+	if !refused.IsZero() && token.Value.Reveal() == refused.Reveal() {
+		h.delegated.final = refused
+	}
 	return token.Value, nil
 }
 
+// serves reports whether the token that is kept will do. mu is held.
+func (d *delegated) serves(refused execution.Credential) bool {
+	kept := d.token
+	if kept.Value.IsZero() || !kept.ExpiresAt.IsZero() && time.Until(kept.ExpiresAt) <= tokenAhead {
+		return false
+	}
+	return kept.Value.Reveal() != refused.Reveal() || d.final.Reveal() == refused.Reveal()
+}
+
+// token asks the broker for a token, and has the lease renewed when that is over or was refused.
+func (h *holder) token(
+	ctx context.Context, broker Delegations, ref delegation.Ref, refused execution.Credential,
+) (delegation.Token, error) {
+	id := h.claimed.Execution.ID
+	token, err := broker.Token(ctx, id, ref)
+	if errors.Is(err, delegation.ErrExpired) || err == nil && token.Value.Reveal() == refused.Reveal() {
+		if err = h.renewDelegation(ctx, id, ref, refused); err == nil {
+			token, err = broker.Token(ctx, id, ref)
+		}
+	}
+	return token, err
+}
+
 // renewDelegation renews the lease and says so in the row.
-func (h *holder) renewDelegation(ctx context.Context, id execution.ID, ref delegation.Ref) error {
-	lease, err := h.durable.cfg.Delegations.Renew(ctx, id, ref)
+func (h *holder) renewDelegation(ctx context.Context, id execution.ID, ref delegation.Ref, refused execution.Credential) error {
+	lease, err := h.durable.cfg.Delegations.Renew(ctx, id, ref, refused)
 	if err != nil {
 		return err
 	}
@@ -112,7 +133,7 @@ func (m *machine) credential(ctx context.Context, p *pending) bool {
 	if !p.spec.Delegated {
 		return true
 	}
-	token, err := m.env.Credential(ctx)
+	token, err := m.bearer(ctx, execution.Credential{})
 	if err == nil {
 		p.credential = token
 		return true
@@ -120,12 +141,22 @@ func (m *machine) credential(ctx context.Context, p *pending) bool {
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errToolTimeout) {
 		return false // interrupted: the cause decides
 	}
-	if none := tokenless(err); none.Kind == local.Permanent {
+	var none *local.Error
+	if errors.As(err, &none) && none.Kind == local.Permanent {
 		p.answer(execution.ErrorResult(p.entry.intent.Call, execution.ToolExecution, none.Message))
 	} else {
-		p.transient = none
+		p.transient = err
 	}
 	return false
+}
+
+// bearer is the local.Bearer of the node.
+func (m *machine) bearer(ctx context.Context, refused execution.Credential) (execution.Credential, error) {
+	token, err := m.env.Credential(ctx, refused)
+	if err != nil {
+		return token, tokenless(err)
+	}
+	return token, nil
 }
 
 // tokenless says what a missing token means: permanent when there will be none, in words for the model, else transient.
@@ -149,6 +180,6 @@ func tokenless(err error) *local.Error {
 }
 
 // Credential implements environment: what runs in process acts for nobody.
-func (r *directRun) Credential(context.Context) (execution.Credential, error) {
+func (r *directRun) Credential(context.Context, execution.Credential) (execution.Credential, error) {
 	return execution.Credential{}, errNotDelegated
 }

@@ -40,7 +40,7 @@ func (l *leases) Token(_ context.Context, id execution.ID, ref delegation.Ref) (
 	return delegation.Token{Value: execution.NewCredential(value), ExpiresAt: time.Now().Add(time.Hour)}, nil
 }
 
-func (l *leases) Renew(_ context.Context, _ execution.ID, ref delegation.Ref) (delegation.Lease, error) {
+func (l *leases) Renew(_ context.Context, _ execution.ID, ref delegation.Ref, _ execution.Credential) (delegation.Lease, error) {
 	if l.renewed != nil {
 		l.renewed()
 	}

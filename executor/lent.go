@@ -20,8 +20,8 @@ func (h *holder) kit(of *local.Kit) *local.Kit {
 	}
 	h.giveBack()
 	h.lent.of = of
-	h.lent.own, h.lent.done = of.For(func(ctx context.Context) (execution.Credential, error) {
-		token, err := h.Credential(ctx)
+	h.lent.own, h.lent.done = of.For(func(ctx context.Context, refused execution.Credential) (execution.Credential, error) {
+		token, err := h.Credential(ctx, refused)
 		if err != nil {
 			return token, tokenless(err)
 		}

@@ -50,7 +50,7 @@ func (l *lending) For(bearer local.Bearer) (set local.ToolSet, done func()) {
 }
 
 func (b *borrowed) Tools(ctx context.Context) ([]local.Tool, error) {
-	if _, err := b.bearer(ctx); local.KindOf(err) == local.Transient && err != nil {
+	if _, err := b.bearer(ctx, execution.Credential{}); local.KindOf(err) == local.Transient && err != nil {
 		return nil, err
 	}
 	b.asked = true
@@ -62,7 +62,7 @@ func (b *borrowed) Find(name string) local.Tool {
 		return nil
 	}
 	one := tool(name, agent.Unsafe, func(ctx context.Context, call local.Invocation) (local.Answer, error) {
-		token, err := b.bearer(ctx)
+		token, err := b.bearer(ctx, execution.Credential{})
 		if err != nil {
 			return local.Answer{}, err
 		}
@@ -116,7 +116,7 @@ func TestDelegatedSetsOfAnExecutionThatActsForNobody(t *testing.T) {
 		w := newWorld(t, &agent.Definition{}, kit, func(c *Config) { c.Delegations = broker })
 		require.Equal(t, execution.Completed, w.drive().State, name)
 		require.Contains(t, results(t, w), "submitted without one", name)
-		_, err := set.lent[0].bearer(t.Context())
+		_, err := set.lent[0].bearer(t.Context(), execution.Credential{})
 		var none *local.Error
 		require.ErrorAs(t, err, &none)
 		require.Equal(t, local.Permanent, none.Kind)

@@ -28,8 +28,9 @@ type environment interface {
 	Call(ctx context.Context, tool local.Tool, call local.Invocation) (local.Answer, error)
 	// Probe asks what became of an earlier call.
 	Probe(ctx context.Context, prober local.Prober, call local.Invocation) (local.ProbeResult, error)
-	// Credential is a token of the execution's delegation.
-	Credential(ctx context.Context) (execution.Credential, error)
+	// Credential is a token of the execution's delegation: another one than refused, which a service did not take, unless there
+	// is no other.
+	Credential(ctx context.Context, refused execution.Credential) (execution.Credential, error)
 	// MarkStarted marks calls in the ledger as about to be sent. It may outlive ctx.
 	MarkStarted(ctx context.Context, calls []execution.CallID) error
 	// Receive writes a call's receipt, its event and the usage after it, and returns the receipt that is stored: an

@@ -108,7 +108,7 @@ func (e *fakeEnv) Probe(ctx context.Context, prober local.Prober, call local.Inv
 	return prober.Probe(ctx, call)
 }
 
-func (e *fakeEnv) Credential(context.Context) (execution.Credential, error) {
+func (e *fakeEnv) Credential(context.Context, execution.Credential) (execution.Credential, error) {
 	return e.credential, e.credentialErr
 }
 

@@ -36,7 +36,7 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 		return // interrupted before it was sent
 	}
 	p.sent = true
-	answer, err := m.env.Call(callCtx, p.tool, p.invocation(m.id))
+	answer, err := m.env.Call(callCtx, p.tool, m.callOf(p))
 	p.spent = answer.Usage.Delegated()
 	switch {
 	case err != nil:
@@ -50,8 +50,11 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 	}
 }
 
-func (p *pending) invocation(id execution.ID) local.Invocation {
-	call := local.Invocation{Execution: id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call, Grant: p.grant, Credential: p.credential}
+func (m *machine) callOf(p *pending) local.Invocation {
+	call := local.Invocation{Execution: m.id, EffectID: p.entry.intent.EffectID, Call: p.entry.intent.Call, Grant: p.grant, Credential: p.credential}
+	if p.spec.Delegated {
+		call.Bearer = m.bearer
+	}
 	if p.reply != nil {
 		call.Reply = &local.Reply{
 			State: p.reply.State, Text: p.reply.Text, Content: p.reply.Content, Declined: p.reply.Declined,
@@ -68,7 +71,7 @@ func (m *machine) probed(ctx context.Context, p *pending) bool {
 		p.unknown = true // a reconcile tool without a probe: nobody can tell
 		return false
 	}
-	found, err := m.env.Probe(ctx, prober, p.invocation(m.id))
+	found, err := m.env.Probe(ctx, prober, m.callOf(p))
 	switch {
 	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errToolTimeout):
 	case err != nil:

@@ -7,9 +7,13 @@ import (
 )
 
 // Bearer gives a token of an execution's delegation that is good for a moment, renewed if need be; the same one for as long as
-// that is good. It may be called by many goroutines. Its errors are *Error: permanent when there will be none, with a message
-// for the model, and else transient.
-type Bearer func(ctx context.Context) (execution.Credential, error)
+// that is good. refused is a token that a service has answered 401 to, or zero: another one is given in its place, or the same
+// when there is no other. It may be called by many goroutines. Its errors are *Error: permanent when there will be none, with a
+// message for the model, and else transient.
+//
+// A 401 says that nothing was done: whoever gets one asks for another token once, and sends the request with it once more, of
+// whatever recovery class the call is. What is answered then stays.
+type Bearer func(ctx context.Context, refused execution.Credential) (execution.Credential, error)
 
 // DelegatedSet is a ToolSet whose server is reached with the tokens of executions. By itself it asks its server nothing: what
 // its tools are depends on who asks.

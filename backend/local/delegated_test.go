@@ -27,7 +27,7 @@ func (s theirTools) Tools(ctx context.Context) ([]local.Tool, error) {
 
 func (s theirTools) For(bearer local.Bearer) (set local.ToolSet, done func()) {
 	*s.lent++
-	_, err := bearer(context.Background())
+	_, err := bearer(context.Background(), execution.Credential{})
 	return theirTools{&someTools{plainTool: s.plainTool, tools: s.tools, err: err}, s.lent, s.ended, s.asked}, func() { *s.ended++ }
 }
 
@@ -37,7 +37,9 @@ func TestAClaimsKitHasDelegatedSetsOfItsOwn(t *testing.T) {
 	set := theirTools{&someTools{plainTool: "s", tools: []local.Tool{plainTool("s_a")}}, &lent, &ended, &asked}
 	open := &someTools{plainTool: "o", tools: []local.Tool{plainTool("o_a")}}
 	kit := &local.Kit{Model: silent{}, Tools: []local.Tool{plainTool("a"), open, set}}
-	bearer := func(context.Context) (execution.Credential, error) { return execution.NewCredential("token"), nil }
+	bearer := func(context.Context, execution.Credential) (execution.Credential, error) {
+		return execution.NewCredential("token"), nil
+	}
 	own, done := kit.For(bearer)
 	require.NotSame(t, kit, own)
 	require.Equal(t, 1, lent)

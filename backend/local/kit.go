@@ -129,6 +129,8 @@ type Invocation struct {
 	Grant     *Grant // of a tool that runs an agent
 	// Credential is a token of the execution's delegation, for a tool whose spec asks for one.
 	Credential execution.Credential
+	// Bearer gives another token when a service refuses that one; nil: there is none.
+	Bearer Bearer
 }
 
 // Reply is a person's answer on its way back to the tool that asked.

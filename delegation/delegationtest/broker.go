@@ -26,6 +26,7 @@ type BrokerCase struct {
 func brokerClauses() map[string]func(*testing.T, BrokerCase, execution.ID) {
 	return map[string]func(*testing.T, BrokerCase, execution.ID){
 		"a lease gives a token":                          leaseGivesToken,
+		"a token that a service refuses is renewed once": refusedToken,
 		"what is too much is refused":                    tooMuchRefused,
 		"establishing again, and at once, is one lease":  oneLease,
 		"revoking is idempotent, and needs no lease":     revokedTwice,
@@ -61,12 +62,32 @@ func (c BrokerCase) established(t *testing.T, id execution.ID) delegation.Lease 
 
 func leaseGivesToken(t *testing.T, c BrokerCase, id execution.ID) {
 	lease := c.established(t, id)
-	renewed, err := c.Broker.Renew(t.Context(), id, lease.Ref)
+	renewed, err := c.Broker.Renew(t.Context(), id, lease.Ref, execution.Credential{})
 	require.NoError(t, err)
 	require.Equal(t, lease, renewed, "it lasts for a while")
 	token, err := c.Broker.Token(t.Context(), id, lease.Ref)
 	require.NoError(t, err)
 	require.False(t, token.Value.IsZero())
+	renewed, err = c.Broker.Renew(t.Context(), id, lease.Ref, execution.NewCredential("another token"))
+	require.NoError(t, err)
+	require.Equal(t, lease, renewed, "its token was not refused")
+}
+
+func refusedToken(t *testing.T, c BrokerCase, id execution.ID) {
+	lease := c.established(t, id)
+	refused, err := c.Broker.Token(t.Context(), id, lease.Ref)
+	require.NoError(t, err)
+	for range 2 {
+		renewed, err := c.Broker.Renew(t.Context(), id, lease.Ref, refused.Value)
+		require.NoError(t, err)
+		token, err := c.Broker.Token(t.Context(), id, lease.Ref)
+		require.NoError(t, err)
+		require.Equal(t, lease.Ref, renewed.Ref)
+		require.Equal(t, c.KeepsNothing, token.Value.Reveal() == refused.Value.Reveal(), "another one, where there are others")
+		if !c.KeepsNothing {
+			require.EqualValues(t, 2, renewed.Revision, "once for all who come with it")
+		}
+	}
 }
 
 func tooMuchRefused(t *testing.T, c BrokerCase, id execution.ID) {
@@ -121,7 +142,7 @@ func (c BrokerCase) over(t *testing.T, id execution.ID, ref delegation.Ref) {
 		require.ErrorIs(t, err, delegation.ErrLost)
 		_, err = c.Broker.Token(t.Context(), id, ref)
 		require.ErrorIs(t, err, delegation.ErrLost)
-		_, err = c.Broker.Renew(t.Context(), id, ref)
+		_, err = c.Broker.Renew(t.Context(), id, ref, execution.Credential{})
 		require.ErrorIs(t, err, delegation.ErrLost)
 	}
 }

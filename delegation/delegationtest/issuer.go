@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -197,6 +198,22 @@ func (i *Issuer) Who(tb testing.TB, token execution.Credential) string {
 		require.NoError(tb, json.NewDecoder(answer.Body).Decode(&user))
 	}
 	return user.Subject
+}
+
+// End revokes a token at the server, which nobody at Pawl is told.
+func (i *Issuer) End(tb testing.TB, token execution.Credential) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 10*time.Second)
+	defer cancel()
+	form := url.Values{"token": {token.Reveal()}, "token_type_hint": {"access_token"}}
+	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, i.RevokeURL(), strings.NewReader(form.Encode()))
+	require.NoError(tb, err)
+	ask.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	ask.SetBasicAuth(ClientID, ClientSecret)
+	answer, err := http.DefaultClient.Do(ask)
+	require.NoError(tb, err)
+	require.NoError(tb, answer.Body.Close())
+	require.False(tb, i.Good(tb, token))
 }
 
 // Config is that of a broker at this server.

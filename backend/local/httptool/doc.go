@@ -8,6 +8,8 @@
 //	                                           beside it says how long that may take
 //	408, 425, 429, 503                         transient for every recovery class; Retry-After is honored
 //	failure before anything could be written   transient for every recovery class
+//	401 to a token of a delegation             sent once more with another token; if there is none or that is refused
+//	                                           too, a result marked as an error, without the answer's text
 //	other 4xx, redirects that are refused      a result marked as an error
 //	other 5xx, network failure or timeout      transient for read_only and idempotent; an unknown outcome
 //	afterwards, context ended                  for unsafe, and for reconcile until its probe was asked

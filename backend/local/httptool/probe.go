@@ -26,7 +26,10 @@ func (p probing) Probe(ctx context.Context, call local.Invocation) (local.ProbeR
 	if err != nil {
 		return local.ProbeResult{}, p.unreadable("the request cannot be made")
 	}
-	r, failed := p.send(ctx, request{url: p.probeURL, body: body, bearer: call.Credential})
+	r, failed, err := p.sendAs(ctx, request{url: p.probeURL, body: body, bearer: call.Credential}, call.Bearer)
+	if err != nil {
+		return local.ProbeResult{}, fmt.Errorf("status probe of the tool %s: %w", p.declared.Name, err)
+	}
 	if failed != nil {
 		classified := p.failure(failed)
 		classified.Kind = local.Transient

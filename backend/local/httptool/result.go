@@ -27,6 +27,10 @@ func (t *Tool) result(call execution.ToolCall, r *reply) (*execution.ToolResult,
 			"the tool %s answered %d with more than %d bytes, the most that is read", t.declared.Name, r.status, t.client.cfg.MaxBody))
 		return &result, nil
 	}
+	if r.status == http.StatusUnauthorized && r.delegated { // whatever it says, it may repeat what it was sent
+		return t.errorResult(call, fmt.Sprintf("the server of the tool %s does not take the caller's token: it answered %s",
+			t.declared.Name, statusText(r.status))), nil
+	}
 	failed := r.status >= 300
 	body := r.body
 	if failed && len(bytes.TrimSpace(body)) == 0 {

@@ -34,6 +34,7 @@ type reply struct {
 	body       []byte
 	tooLong    bool  // the body is longer than allowed; body is empty
 	refused    error // why a redirect was not followed
+	delegated  bool  // the request carried a token of a delegation
 }
 
 // sendError is a request without an answer.
@@ -115,7 +116,7 @@ func (t *Tool) post(ctx context.Context, r request) (answered *reply, next strin
 	if err != nil && res.StatusCode < 300 {
 		return nil, "", &sendError{sent: true, cause: err}
 	}
-	return &reply{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After"), body: body, tooLong: tooLong}, "", nil
+	return &reply{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After"), body: body, tooLong: tooLong, delegated: !r.bearer.IsZero()}, "", nil
 }
 
 func (t *Tool) setHeader(req *http.Request, r request) {

@@ -102,8 +102,11 @@ func (t *Tool) Call(ctx context.Context, call local.Invocation, _ local.Sink) (l
 		result := execution.ErrorResult(call.Call, execution.ToolInvalidArguments, "the arguments are not JSON")
 		return local.Answer{Result: &result}, nil
 	}
-	reply, sendErr := t.send(ctx, request{url: t.url, body: body, idempotencyKey: call.EffectID, bearer: call.Credential})
-	if sendErr != nil {
+	reply, sendErr, err := t.sendAs(ctx, request{url: t.url, body: body, idempotencyKey: call.EffectID, bearer: call.Credential}, call.Bearer)
+	switch {
+	case err != nil:
+		return t.untaken(call.Call, err)
+	case sendErr != nil:
 		return local.Answer{}, t.failure(sendErr)
 	}
 	if question := t.deferred(call.Call, reply); question != nil {

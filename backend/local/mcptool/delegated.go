@@ -53,7 +53,7 @@ func (d *DelegatedSet) Find(name string) local.Tool { return d.nobodys().Find(na
 
 // nobodys is the set of a run that acts for nobody. It opens nothing, so nothing is to be ended.
 func (d *DelegatedSet) nobodys() *Set {
-	set, _ := d.bind(func(context.Context) (execution.Credential, error) {
+	set, _ := d.bind(func(context.Context, execution.Credential) (execution.Credential, error) {
 		return execution.Credential{}, &local.Error{
 			Kind: local.Permanent, Code: "delegation_missing", Message: "they need a delegation, and this run acts for nobody",
 		}
@@ -163,7 +163,22 @@ func (t *tokens) now(ctx context.Context) (execution.Credential, error) {
 		}
 		return last, nil
 	}
-	token, err := t.source(ctx)
+	return t.ask(ctx, execution.Credential{})
+}
+
+// instead is a token in place of one that the server has refused; the same when there is no other.
+func (t *tokens) instead(ctx context.Context, refused execution.Credential) (execution.Credential, error) {
+	t.mu.Lock()
+	over := t.over
+	t.mu.Unlock()
+	if over {
+		return refused, nil
+	}
+	return t.ask(ctx, refused)
+}
+
+func (t *tokens) ask(ctx context.Context, refused execution.Credential) (execution.Credential, error) {
+	token, err := t.source(ctx, refused)
 	if err == nil {
 		t.mu.Lock()
 		t.last = token

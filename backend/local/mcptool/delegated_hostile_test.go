@@ -149,7 +149,7 @@ func TestAListOfToolsHasABound(t *testing.T) {
 	})
 	declared := overHTTP(f.http(t, nil))
 	declared.Auth = agent.AuthDelegation
-	own, done := delegated(t, newServers(t, quick()), declared).For(func(context.Context) (execution.Credential, error) {
+	own, done := delegated(t, newServers(t, quick()), declared).For(func(context.Context, execution.Credential) (execution.Credential, error) {
 		return execution.NewCredential("ada-1"), nil
 	})
 	defer done()

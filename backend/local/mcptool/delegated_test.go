@@ -109,16 +109,27 @@ func (g *guard) closed(t *testing.T) {
 
 // purse is a caller's tokens, one at a time.
 type purse struct {
-	mu    sync.Mutex
-	token string // guarded by mu
-	err   error  // guarded by mu
+	mu      sync.Mutex
+	token   string // guarded by mu
+	err     error  // guarded by mu
+	next    string // guarded by mu; takes the place of token when that is refused
+	broke   error  // guarded by mu; in place of next
+	refused int    // guarded by mu; tokens that were
 }
 
-func (p *purse) bearer(context.Context) (execution.Credential, error) {
+func (p *purse) bearer(_ context.Context, refused execution.Credential) (execution.Credential, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil {
 		return execution.Credential{}, p.err
+	}
+	if !refused.IsZero() {
+		if p.refused++; p.broke != nil {
+			return execution.Credential{}, p.broke
+		}
+		if p.next != "" && refused.Reveal() == p.token {
+			p.token = p.next
+		}
 	}
 	return execution.NewCredential(p.token), nil
 }
@@ -253,7 +264,7 @@ func TestACallerWhomTheServerDoesNotTakeIsToldSo(t *testing.T) {
 	g.refuse("ada-1") // revoked while it is used
 	result := ask(t, own, "s_whoami", `{}`)
 	require.True(t, result.IsError)
-	require.Contains(t, string(result.Content), "answered 401 Unauthorized")
+	require.Contains(t, string(result.Content), "the MCP server s does not take the caller's token for the tool s_whoami: it answered 401 Unauthorized")
 
 	fresh, end := delegated(t, servers, g.declared).For((&purse{token: "ada-1"}).bearer)
 	defer end()

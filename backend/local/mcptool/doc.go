@@ -21,6 +21,7 @@
 //	no session, failure before the call was sent transient for every recovery class
 //	HTTP 408, 425, 429, 503, a session that the
 //	server no longer knows                       transient for every recovery class; Retry-After is honored
+//	401 to a token of a delegation               sent once more with another token, then an error result
 //	other 4xx, redirects                         an error result
 //	server gone, timeout, other 5xx, context     transient for read_only and idempotent; an unknown outcome for unsafe
 //	ended after the call was sent

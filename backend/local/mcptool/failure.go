@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,6 +28,9 @@ var errTokenRefused = errors.New("it answered")
 
 // failure is what a call without a result comes to: an error result when the server has said no, else an *local.Error.
 func (t *Tool) failure(ctx context.Context, used *session, sent *trip, call execution.ToolCall, err error) (local.Answer, error) {
+	if why := sent.tokenless(); why != nil && ctx.Err() == nil { // before it was sent, or behind a 401
+		return t.untaken(used, call, why)
+	}
 	if used.http {
 		if answer, refused, known := t.status(used, sent, call); known {
 			return answer, refused
@@ -49,6 +53,25 @@ func (t *Tool) failure(ctx context.Context, used *session, sent *trip, call exec
 	}
 	failed.Message = fmt.Sprintf("tool %s: %v", t.spec.Name, failed.Err)
 	return local.Answer{}, failed
+}
+
+// untaken is a call for which there was no token. It has not been carried out.
+func (t *Tool) untaken(used *session, call execution.ToolCall, why error) (local.Answer, error) {
+	t.set.server.retire(used) // the SDK may have given it up
+	failed := &local.Error{
+		Kind: local.Transient, Code: "delegation_unavailable", Err: why, RetryAfter: wish(why),
+		Message: fmt.Sprintf("tool %s: no token could be had for its MCP server %s", t.spec.Name, t.set.declared.Name),
+	}
+	return t.unopened(call, failed)
+}
+
+// wish is how long an error wants to be left alone.
+func wish(err error) time.Duration {
+	var classified *local.Error
+	if errors.As(err, &classified) {
+		return classified.RetryAfter
+	}
+	return 0
 }
 
 // refusal is the server's own error as an error result.
@@ -81,6 +104,10 @@ func (t *Tool) status(used *session, sent *trip, call execution.ToolCall) (answe
 		failed.Code = "mcp_session_lost"
 	default:
 		t.set.server.retire(used)
+		if status == http.StatusUnauthorized && t.set.server.own != nil {
+			failed.Message = fmt.Sprintf("the MCP server %s does not take the caller's token for the tool %s: it answered %s",
+				t.set.declared.Name, t.spec.Name, statusText(status))
+		}
 		result := execution.ErrorResult(call, execution.ToolExecution, failed.Message)
 		return local.Answer{Result: &result}, nil, true
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/execution"
 )
 
 // maxRetryAfter bounds what a server may wish for.
@@ -147,21 +149,64 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// send sends a request with the token that is good now.
+// send sends a request with the token that is good now, and once more with another one when the server does not take it: a 401
+// says that nothing was done.
 func (t *sender) send(req *http.Request) (*http.Response, error) {
 	if t.own == nil {
 		return t.base.RoundTrip(req)
 	}
+	defer t.own.farewells.sent(req)
 	token, err := t.own.tokens.now(req.Context())
 	if err != nil {
-		if on, ok := req.Context().Value(tripKey{}).(*trip); ok {
-			on.refuse(err)
-		}
-		return nil, err
+		return nil, tokenless(req, err)
 	}
+	res, err := t.sendAs(req, token)
+	if err != nil || res.StatusCode != http.StatusUnauthorized {
+		return res, err
+	}
+	again, ok := resendable(req)
+	if !ok {
+		return res, nil
+	}
+	next, err := t.own.tokens.instead(req.Context(), token)
+	if err == nil && next.Reveal() == token.Reveal() {
+		return res, nil
+	}
+	_ = res.Body.Close() // it says no more than its status
+	if err != nil {
+		return nil, tokenless(req, err)
+	}
+	return t.sendAs(again, next)
+}
+
+func (t *sender) sendAs(req *http.Request, token execution.Credential) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+token.Reveal())
-	defer t.own.farewells.sent(req)
 	return t.base.RoundTrip(req)
+}
+
+// tokenless notes why the request has no token.
+func tokenless(req *http.Request, err error) error {
+	if on, ok := req.Context().Value(tripKey{}).(*trip); ok {
+		on.refuse(err)
+	}
+	return err
+}
+
+// resendable is the request with its body anew; false when that cannot be had.
+func resendable(req *http.Request) (*http.Request, bool) {
+	again := req.Clone(req.Context())
+	if req.Body == nil || req.Body == http.NoBody {
+		return again, true
+	}
+	if req.GetBody == nil {
+		return nil, false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	again.Body = body
+	return again, true
 }
 
 // overHTTP is the transport to a server behind an address.
