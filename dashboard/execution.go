@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,8 +70,12 @@ func (p *Pages) one(r *http.Request, tab string) (*oneBody, error) {
 func (p *Pages) showOne(w http.ResponseWriter, r *http.Request, status int, view string, body *oneBody, problem *problem) {
 	page := p.page(r, body.View.Agent+" "+short(body.View.ID), "executions")
 	page.Body, page.Problem = body, problem
-	if !body.View.State.Terminal() && !body.More {
+	switch {
+	case body.More:
+	case !body.View.State.Terminal():
 		page.Live = follow(body)
+	case hasOpenChild(&body.View): // its own stream has ended, and they are about to be canceled
+		page.Live = &live{PaceMs: 400, AgainMs: 2000}
 	}
 	p.show(w, r, status, view, page)
 }
@@ -85,10 +90,16 @@ func follow(body *oneBody) *live {
 		types = append(types, string(of))
 	}
 	page := &live{URL: at, Types: all.Types + " " + strings.Join(types, " "), PaceMs: 400}
-	if wait := body.View.Wait; wait != nil && wait.Kind == execution.WaitChild {
+	if hasOpenChild(&body.View) {
 		page.AgainMs = 10_000 // what becomes of its children is in their streams
 	}
 	return page
+}
+
+func hasOpenChild(view *execution.View) bool {
+	return slices.ContainsFunc(view.Children, func(child execution.Child) bool {
+		return child.State != "" && !child.State.Terminal()
+	})
 }
 
 // execution shows what an execution does and why.
@@ -146,9 +157,18 @@ func (p *Pages) addLog(r *http.Request, body *oneBody) error {
 	body.AtStep = stepAt(steps, body.After)
 	body.Timeline = draw(shown{
 		events: page.Events, steps: steps, more: page.HasMore, state: body.View.State, step: body.View.Step,
-		held: body.Why != nil && body.Why.Holder != nil, nowMs: p.now().UnixMilli(),
+		held: body.Why != nil && body.Why.Holder != nil, nowMs: p.now().UnixMilli(), children: childCalls(&body.View),
 	})
 	return nil
+}
+
+// childCalls are the calls that started executions of their own.
+func childCalls(view *execution.View) map[execution.CallID]bool {
+	calls := make(map[execution.CallID]bool, len(view.Children))
+	for _, child := range view.Children {
+		calls[child.Call] = true
+	}
+	return calls
 }
 
 func afterOf(r *http.Request) (execution.Sequence, bool, error) {

@@ -39,7 +39,7 @@ type page struct {
 
 // live is the stream that the page follows.
 type live struct {
-	URL    string
+	URL    string // empty: there is none, and the page is looked at again
 	Types  string // of events and frames, with spaces between
 	PaceMs int    // the least time between two looks at the page
 	// AgainMs is the time until the page is looked at although the stream says nothing; 0: it is not.

@@ -18,7 +18,7 @@ func functions(files assets) template.FuncMap {
 	return template.FuncMap{
 		"asset": func(name string) string { return files.paths[name] },
 		"age":   age, "at": at, "iso": iso, "ms": duration, "short": short, "words": words, "json": pretty, "micros": micros,
-		"cut": cut, "count": thousands, "states": execution.States, "at2": pair, "rows": rowsOf,
+		"cut": cut, "count": thousands, "states": execution.States, "at2": pair, "rows": rowsOf, "many": many,
 		"ago": func(nowMs, ms int64) string { return age(nowMs - ms) },
 	}
 }
@@ -76,6 +76,15 @@ func short(id any) string {
 		return text
 	}
 	return text[:7] + "…" + text[len(text)-6:]
+}
+
+// many is a number of things.
+func many(n any, thing string) string {
+	text := thousands(n)
+	if text == "1" {
+		return text + " " + thing
+	}
+	return text + " " + thing + "s"
 }
 
 // words is an enum value for people.

@@ -29,6 +29,7 @@ type timeline struct {
 	Bars          []bar
 	Marks         []mark
 	Ticks         []tick
+	Key           []keyed
 	Summary       string
 }
 
@@ -116,6 +117,8 @@ type shown struct {
 	step   execution.Step // the newest one
 	held   bool           // a worker is at it
 	nowMs  int64
+	// children are the calls that started executions of their own.
+	children map[execution.CallID]bool
 }
 
 // draw makes the picture; nil when there is nothing to see.
@@ -129,7 +132,7 @@ func draw(s shown) *timeline {
 	if open {
 		end = (&forward{last: end}).at(s.nowMs)
 	}
-	d := drawing{end: end, models: map[string]int{}, tools: map[execution.CallID]int{}}
+	d := drawing{end: end, models: map[string]int{}, tools: calls{known: map[execution.CallID]int{}, children: s.children}}
 	d.nodes = nodes(s.steps)
 	if n := len(s.steps); open && n > 0 && s.steps[n-1].Step == s.step && s.steps[n-1].CommittedAtMs > 0 {
 		d.nodes = append(d.nodes, openNode(s.steps[n-1], s.held))
@@ -154,26 +157,16 @@ type drawing struct {
 	state  *bar
 	states []bar
 	nodes  []bar
-	calls  []bar // of models, row 0, and of tools, rows from 1 on
+	calls  []bar // of models
 	marks  []mark
 	at     []int64
 	models map[string]int
-	tools  map[execution.CallID]int
-	busy   []int64 // until when each row of tools is taken
+	tools  calls
 }
 
 func (d *drawing) event(event execution.Event) {
 	now := event.OccurredAtMs
 	switch e := event.Payload.(type) {
-	case *execution.ExecutionQueued:
-		d.become("queued", "queued", now)
-	case *execution.ExecutionStarted, *execution.ExecutionResumed, *execution.InteractionReceived:
-		d.become("running", "running", now)
-	case *execution.InteractionRequired:
-		d.become("waiting", "waiting for input", now)
-	case *execution.ExecutionSuspended:
-		d.become("suspended", "suspended", now)
-		d.mark("suspended", now, "suspended: "+words(e.Reason))
 	case *execution.ModelStarted:
 		d.models[e.InvocationID] = len(d.calls)
 		d.calls = append(d.calls, bar{Kind: "model", Label: fmt.Sprintf("turn %d", e.Turn), start: now, end: -1})
@@ -182,21 +175,51 @@ func (d *drawing) event(event execution.Event) {
 			d.calls[i].end = now
 		}
 	case *execution.ToolStarted:
-		if _, known := d.tools[e.CallID]; !known {
-			d.tools[e.CallID] = len(d.calls)
-			d.calls = append(d.calls, bar{Kind: "tool", Label: e.Name, Title: string(e.CallID), start: now, end: -1, row: 1})
-		}
+		d.tools.started(e, now)
 	case *execution.ToolCompleted:
-		d.toolDone(e, now)
+		d.tools.done(e, now)
 	case *execution.Warning:
-		d.mark(warningKind(e.Code), now, e.Code+": "+e.Message)
+		kind := warningKind(e.Code)
+		if kind == "reclaim" {
+			d.tools.reclaimed = now
+		}
+		d.mark(kind, now, e.Code+": "+e.Message)
 	case *execution.RetryScheduled:
 		d.mark("retry", now, fmt.Sprintf("attempt %d at %s follows: %s", e.Attempt, e.Node, e.Code))
 	case *execution.CancelRequested:
 		d.mark("suspended", now, "cancel requested")
+	default:
+		d.changed(event.Payload, now)
+	}
+}
+
+// changed notes another state, and what it means for the tool calls.
+func (d *drawing) changed(payload execution.Payload, now int64) {
+	switch e := payload.(type) {
+	case *execution.ExecutionQueued:
+		d.become("queued", "queued", now)
+	case *execution.ExecutionStarted:
+		d.become("running", "running", now)
+	case *execution.ExecutionResumed:
+		d.tools.resumed(now)
+		if d.tools.question != "" { // it goes back to where it was
+			d.become("waiting", "waiting for input", now)
+		} else {
+			d.become("running", "running", now)
+		}
+	case *execution.InteractionRequired:
+		d.become("waiting", "waiting for input", now)
+		d.tools.asked(e.Kind, now)
+	case *execution.InteractionReceived:
+		d.become("running", "running", now)
+		d.tools.answered(now)
+	case *execution.ExecutionSuspended:
+		d.become("suspended", "suspended", now)
+		d.mark("suspended", now, "suspended: "+words(e.Reason))
+		d.tools.suspended(now)
 	case *execution.ExecutionCompleted, *execution.ExecutionFailed, *execution.ExecutionCanceled:
 		d.become("", "", now)
-		kind := string(event.Payload.EventType())
+		kind := string(payload.EventType())
 		d.mark(kind, now, words(kind))
 	}
 }
@@ -206,15 +229,6 @@ func warningKind(code string) string {
 		return "reclaim"
 	}
 	return "warning"
-}
-
-func (d *drawing) toolDone(e *execution.ToolCompleted, now int64) {
-	if i, known := d.tools[e.CallID]; known {
-		d.calls[i].end = now
-		if e.Failed {
-			d.calls[i].Kind = "failed"
-		}
-	}
 }
 
 // become ends the state that lasts and begins another; none for an empty kind.
@@ -236,8 +250,7 @@ func (d *drawing) mark(kind string, now int64, title string) {
 	d.marks, d.at = append(d.marks, mark{Kind: kind, Title: title}), append(d.at, now)
 }
 
-// close ends what nobody has ended, which goes on only while the execution is open, and gives each tool call a row of its own
-// while others run.
+// close ends what nobody has ended, which goes on only while the execution is open.
 func (d *drawing) close(open bool) {
 	lasts := d.state != nil
 	d.become("", "", d.end)
@@ -245,23 +258,11 @@ func (d *drawing) close(open bool) {
 		d.states[len(d.states)-1].Open = true
 	}
 	for i := range d.calls {
-		call := &d.calls[i]
-		if call.end < 0 {
+		if call := &d.calls[i]; call.end < 0 {
 			call.end, call.Open = d.end, open
 		}
-		if call.row == 0 {
-			continue
-		}
-		row := 0
-		for row < len(d.busy) && d.busy[row] > call.start && row < maxToolLanes-1 {
-			row++
-		}
-		if row == len(d.busy) {
-			d.busy = append(d.busy, 0)
-		}
-		d.busy[row] = call.end
-		call.row = row + 1
 	}
+	d.tools.close(d.end, open)
 }
 
 // lanes are the names of the rows.
@@ -271,7 +272,7 @@ func (d *drawing) lanes() []string {
 		labels = append(labels, "nodes")
 	}
 	labels = append(labels, "model")
-	for i := range d.busy {
+	for i := range d.tools.busy {
 		label := ""
 		if i == 0 {
 			label = "tools"
@@ -298,7 +299,7 @@ func (d *drawing) picture(s scale) *timeline {
 		}
 	}
 	calls := slices.Index(labels, "model")
-	for _, b := range d.calls {
+	for _, b := range append(d.calls, d.tools.bars()...) {
 		t.Bars = append(t.Bars, place(b, s, calls+b.row))
 	}
 	for i, m := range d.marks {
@@ -307,8 +308,9 @@ func (d *drawing) picture(s scale) *timeline {
 		t.Marks = append(t.Marks, m)
 	}
 	t.Ticks = ticks(s)
-	t.Summary = fmt.Sprintf("%s and %s in %s",
-		many(len(d.models), "model request"), many(len(d.tools), "tool call"), duration(d.end-s.instants[0]))
+	t.Key = keyOf(t.Bars)
+	t.Summary = fmt.Sprintf("%s and %s in %s%s",
+		many(len(d.models), "model request"), many(len(d.tools.all), "tool call"), duration(d.end-s.instants[0]), d.tools.waited())
 	return t
 }
 
@@ -369,12 +371,4 @@ func ticks(s scale) []tick {
 		})
 	}
 	return all
-}
-
-// many is a number of things.
-func many(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -39,23 +39,35 @@ const replace = (old, fresh) => {
   if (place) next.querySelector(place)?.focus({ preventScroll: true });
 };
 
-const outdated = (part) => {
-  if (part.querySelector("[data-outdated]")) return;
-  const note = document.createElement("p");
-  note.className = "note warn";
-  note.dataset.outdated = "yes";
-  note.setAttribute("role", "status");
-  note.textContent = "This changed while you were filling it in. ";
-  const again = document.createElement("a");
-  again.href = document.body.dataset.here;
-  again.textContent = "Load it anew";
-  note.append(again);
-  part.prepend(note);
+const note = (part, text, label, place) => {
+  const last = part.querySelector("[data-note]");
+  if (last?.firstChild.textContent === text) return last.querySelector("a");
+  last?.remove();
+  const box = document.createElement("p");
+  box.className = "note warn";
+  box.dataset.note = "yes";
+  box.setAttribute("role", "status");
+  box.textContent = text;
+  const link = document.createElement("a");
+  link.href = place;
+  link.textContent = label;
+  box.append(link);
+  part.prepend(box);
+  return link;
+};
+
+const outdated = (part) => note(part, "This changed while you were filling it in. ", "Load it anew", document.body.dataset.here);
+
+// What was filled in is worth more than a page that is new: whoever is filling something in is told that the session has ended.
+const leave = () => {
+  const part = [...document.querySelectorAll("[data-part]")].find(busy);
+  if (!part) { location.reload(); return; }
+  note(part, "Your session has ended. Log in on a page beside this one, then send this. ", "Log in", "/dashboard/login").target = "_blank";
 };
 
 const look = async () => {
   const response = await fetch(document.body.dataset.here, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-  if (response.redirected) { location.reload(); return null; } // the session has ended
+  if (response.redirected) { leave(); return null; } // the session has ended
   if (!response.ok) return null;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   const parts = new Map([...fresh.querySelectorAll("[data-part]")].map((p) => [p.dataset.part, p]));
@@ -108,47 +120,58 @@ const writing = () => {
 
 const follow = () => {
   const { live, types, pace } = document.body.dataset;
-  if (!live) return;
   const answer = writing();
+  let source = null;
+  let seen = document.body; // of the page as it was last looked at
   let waiting = 0;
   let again = false;
-  let ended = false;
   let later = 0;
-  const source = new EventSource(live);
   // What its stream does not tell of, such as its children, is looked at now and then.
-  const lookLater = (body) => {
+  const lookLater = () => {
     clearTimeout(later);
-    if (body.dataset.again) later = setTimeout(changed, Number(body.dataset.again));
+    if (seen.dataset.again) later = setTimeout(changed, Number(seen.dataset.again));
+  };
+  const quiet = () => {
+    source?.close();
+    source = null;
+    say("", "");
   };
   const refresh = async () => {
     waiting = 1;
     again = false;
     try {
       const fresh = await look();
-      if (fresh && !fresh.body.dataset.live) { ended = true; source.close(); say("", ""); }
-      lookLater((fresh ?? document).body);
+      if (fresh) seen = fresh.body;
+      if (!seen.dataset.live) quiet(); else if (source?.readyState === EventSource.OPEN) say("on", "live");
     } catch {
       say("off", "reconnecting…");
-      lookLater(document.body);
     }
+    lookLater();
     setTimeout(() => { waiting = 0; if (again) refresh(); }, Number(pace));
   };
   const changed = () => { if (waiting) again = true; else refresh(); };
-  source.addEventListener("open", () => { say("on", "live"); });
-  source.addEventListener("error", () => {
-    if (ended) return;
-    if (source.readyState === EventSource.CLOSED) { say("", ""); changed(); } else say("off", "reconnecting…");
-  });
-  for (const type of types.split(" ")) {
-    source.addEventListener(type, (event) => {
-      if (type === "tool_progress" || type === "agent_event") return;
-      if (type === "text_delta") { answer.piece(JSON.parse(event.data)); return; }
-      if (type === "model_completed" || type.startsWith("execution_")) answer.done();
-      changed();
+  const hear = (event) => {
+    const { type } = event;
+    if (type === "tool_progress" || type === "agent_event") return;
+    if (type === "text_delta") { answer.piece(JSON.parse(event.data)); return; }
+    if (type === "model_completed" || type.startsWith("execution_")) answer.done();
+    changed();
+  };
+  const listen = () => {
+    lookLater();
+    if (!live || !seen.dataset.live) return;
+    source = new EventSource(live);
+    source.addEventListener("open", () => { say("on", "live"); });
+    source.addEventListener("error", (event) => {
+      if (event.target !== source) return;
+      if (source.readyState === EventSource.CLOSED) { say("", ""); changed(); } else say("off", "reconnecting…");
     });
-  }
-  lookLater(document.body);
-  window.addEventListener("pagehide", () => { clearTimeout(later); source.close(); });
+    for (const type of types.split(" ")) source.addEventListener(type, hear);
+  };
+  listen();
+  window.addEventListener("pagehide", () => { clearTimeout(later); source?.close(); });
+  // A page that the browser has kept, and shows again, is as it was when it was left.
+  window.addEventListener("pageshow", (event) => { if (event.persisted) { listen(); changed(); } });
 };
 
 follow();
