@@ -43,13 +43,13 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// decodeStored reads one JSON value that was stored. It refuses fields that it does not know, which are of a later version, and
-// anything behind the value.
+// decodeStored reads one JSON value that was stored. It refuses fields that it does not know, which are of a later release, with
+// execution.ErrNewer, and anything behind the value.
 func decodeStored(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return err
+		return newerField(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("trailing bytes")

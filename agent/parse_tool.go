@@ -63,7 +63,7 @@ func parseTool(o *object) Tool {
 	switch {
 	case !ok:
 		return tool
-	case !slices.Contains([]ToolType{ToolHTTP, ToolMCP, ToolHuman, ToolAgent, ToolClient}, tool.Type):
+	case !slices.Contains(toolTypes(), tool.Type):
 		o.bad("type", "must be one of http, mcp, human, agent, client, not %q", value)
 		return tool
 	}

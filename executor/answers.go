@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -99,11 +98,18 @@ func (m *machine) reply(request execution.RequestID) (execution.Input, bool, err
 		if entry.RequestID != request {
 			continue
 		}
-		var input execution.Input
-		if err := json.Unmarshal(entry.Payload, &input); err != nil {
-			return input, false, fmt.Errorf("%w: reply to %s: %w", ErrCheckpoint, request, err)
+		var stored struct {
+			execution.Input
+			V int `json:"v"`
 		}
-		return input, true, nil
+		what := "reply to " + string(request)
+		if err := json.Unmarshal(entry.Payload, &stored); err != nil {
+			return execution.Input{}, false, unread(what, entry.Payload, messageVersion, err)
+		}
+		if err := checkVersion(what, stored.V, messageVersion); err != nil {
+			return execution.Input{}, false, err
+		}
+		return stored.Input, true, nil
 	}
 	return execution.Input{}, false, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/backend/local"
+	"github.com/pawl-run/pawl/execution"
 )
 
 // maxDefinitions bounds the definitions a process keeps ready.
@@ -78,6 +79,9 @@ func (d *definitions) get(ctx context.Context, hash string, overrides []byte) (*
 		return nil, cannotRun(hash, err)
 	}
 	kit, remote, err := carriers(ctx, definition, d.builder, d.remotes)
+	if err != nil && definition.Newer() {
+		err = fmt.Errorf("%w: %w", execution.ErrNewer, err)
+	}
 	if err != nil {
 		return nil, cannotRun(hash, err)
 	}

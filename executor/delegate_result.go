@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/pawl-run/pawl/backend"
 	"github.com/pawl-run/pawl/execution"
@@ -50,7 +49,7 @@ func (m *machine) childResult(request execution.RequestID) (journal.ChildResult,
 		}
 		result, err := journal.DecodeChildResult(entry.Payload)
 		if err != nil {
-			return result, false, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+			return result, false, unread("result of a child", entry.Payload, messageVersion, err)
 		}
 		return result, true, nil
 	}

@@ -233,7 +233,7 @@ func TestUnknownDefinitionSuspends(t *testing.T) {
 		"it cannot be built here": func(c *Config) { c.Builder = kits{err: errors.New("no such provider")} },
 		"it is not stored":        func(c *Config) { c.Store = withDefinition{c.Store, nil, journal.ErrNotFound} },
 		"it cannot be read": func(c *Config) {
-			c.Store = withDefinition{c.Store, []byte(`{"name":"demo","newField":1}`), nil}
+			c.Store = withDefinition{c.Store, []byte(`{"name":"demo","model":7}`), nil}
 		},
 	} {
 		t.Run("cases A14 and A17: "+name, func(t *testing.T) {

@@ -164,13 +164,17 @@ func (h *holder) prepare(ctx context.Context) (*machine, error) {
 		return nil, err
 	}
 	h.tree = made.tree
-	return newMachine(situation{
+	m := newMachine(situation{
 		id: row.ID, conversation: row.ConversationID, invocation: string(h.claimed.Fence), step: h.position.step, node: checkpoint.Node, state: checkpoint.State,
 		definition: made.definition, kit: h.kit(made.kit), remote: made.remote, schemas: made.schemas, find: made.tree.find,
 		maxDepth: h.durable.cfg.MaxDepth, fence: h.claimed.Fence, ledger: h.position.ledger,
 		inbox: h.position.inbox, messages: messages, attempts: h.position.attempts, deadlineAtMs: row.DeadlineAtMs,
 		lost: lost,
-	}, h), nil
+	}, h)
+	if errors.Is(m.unread, execution.ErrNewer) { // also where a receipt would only be told to the history
+		return nil, m.unread
+	}
+	return m, nil
 }
 
 // lost counts the claims of the step that ran out and whose model requests are not in the usage yet.
@@ -230,6 +234,9 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 	case errors.Is(err, errAhead): // the node runs again once its boundary is written
 		return h.flush(ctx)
 	case errors.Is(err, ErrUserCancel), errors.Is(err, ErrTrustEnded), errors.Is(err, ErrDrained), unavailable(err):
+	case errors.Is(err, execution.ErrNewer):
+		back.left = true
+		h.leave(ctx, err)
 	case errors.Is(err, errDefinition), errors.Is(err, ErrCheckpoint), errors.Is(err, ErrUnknownNode):
 		back.suspension = &execution.Suspension{Reason: execution.ReasonUnknownDefinition, Detail: err.Error()}
 	case errors.Is(err, journal.ErrLimit) && m != nil:
@@ -241,6 +248,13 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)
 	}
 	return false, h.release(ctx, back, a.state.Usage)
+}
+
+// leave says that a later release has been at work on the execution. It stays as it is, and its workers go on with it: this one is
+// only called again when the hand-off has passed, so that it does not turn in circles with what it cannot read.
+func (h *holder) leave(ctx context.Context, err error) {
+	h.durable.cfg.Observer.Newer()
+	h.log().WarnContext(ctx, "left to a worker of a later release", "node", h.position.node, "error", err)
 }
 
 func (h *holder) superseded(ctx context.Context) {

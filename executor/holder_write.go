@@ -142,7 +142,9 @@ func (h *holder) release(ctx context.Context, back handBack, usage execution.Usa
 	if err != nil {
 		return fmt.Errorf("release step %d of %s: %w", h.position.step, release.Execution, err)
 	}
-	h.durable.enqueue(ctx, released.Tasks)
+	if !back.left {
+		h.durable.enqueue(ctx, released.Tasks)
+	}
 	return nil
 }
 

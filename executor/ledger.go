@@ -45,7 +45,10 @@ func newPlan(id execution.ID, call execution.ToolCall) (journal.Plan, error) {
 func decodeIntent(id execution.ID, stored journal.LedgerEntry) (intent, error) {
 	var read storedIntent
 	if err := json.Unmarshal(stored.Intent, &read); err != nil {
-		return intent{}, fmt.Errorf("%w: intent of %s: %w", ErrCheckpoint, stored.CallID, err)
+		return intent{}, unread("intent of "+string(stored.CallID), stored.Intent, ledgerVersion, err)
+	}
+	if err := checkVersion("intent of "+string(stored.CallID), read.V, ledgerVersion); err != nil {
+		return intent{}, err
 	}
 	return intent{
 		Call: execution.ToolCall{
@@ -66,7 +69,10 @@ func encodeReceipt(result execution.ToolResult) ([]byte, error) {
 func decodeReceipt(data []byte) (execution.ToolResult, error) {
 	var record receiptRecord
 	if err := json.Unmarshal(data, &record); err != nil {
-		return execution.ToolResult{}, fmt.Errorf("%w: receipt: %w", ErrCheckpoint, err)
+		return execution.ToolResult{}, unread("receipt", data, ledgerVersion, err)
+	}
+	if err := checkVersion("receipt", record.V, ledgerVersion); err != nil {
+		return execution.ToolResult{}, err
 	}
 	return record.Result, nil
 }

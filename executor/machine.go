@@ -97,6 +97,8 @@ type handBack struct {
 	retry      *journal.Retry
 	suspension *execution.Suspension
 	unsent     []execution.CallID
+	// left: the tasks that follow are not enqueued. The hand-off entry of the row has somebody called when its grace has passed.
+	left bool
 }
 
 // machine does one step.

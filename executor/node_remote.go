@@ -33,6 +33,9 @@ func (m *machine) afterBeforeRemote(ctx context.Context) (advance, error) {
 		Resumed: run != nil || m.attempts > 0,
 	}
 	led, err := m.env.Lead(ctx, root, m.state.InvocationID)
+	if errors.Is(err, execution.ErrNewer) { // the handle of its task: nothing was sent
+		return advance{state: m.state}, err
+	}
 	if tells {
 		m.state.Usage = m.state.Usage.Add(execution.Usage{Requests: 1})
 	}
@@ -48,8 +51,10 @@ func (m *machine) afterBeforeRemote(ctx context.Context) (advance, error) {
 	}
 }
 
-// passing reports whether an error of a backend may pass by itself.
-func passing(err error) bool { return local.KindOf(err) == local.Transient }
+// passing reports whether an error of a backend may pass by itself, or passes with another worker.
+func passing(err error) bool {
+	return local.KindOf(err) == local.Transient || errors.Is(err, execution.ErrNewer)
+}
 
 // chargeLostRemote charges what workers told the remote that died before they could say what became of it.
 func (m *machine) chargeLostRemote() {

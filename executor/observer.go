@@ -17,6 +17,8 @@ type Observer interface {
 	Ran(node Node, reached bool, took time.Duration)
 	// Fenced tells that a claim was superseded: nothing of its node was written.
 	Fenced()
+	// Newer tells that a claim was given back, with nothing of the execution changed, because a record of it is of a later release.
+	Newer()
 	// Ended tells that an execution of the agent has ended.
 	Ended(agent string, state execution.State)
 }
@@ -27,5 +29,6 @@ type nobody struct{}
 func (nobody) Claimed(bool)                  {}
 func (nobody) Ran(Node, bool, time.Duration) {}
 func (nobody) Fenced()                       {}
+func (nobody) Newer()                        {}
 func (nobody) Ended(string, execution.State) {}
 func (nobody) Held(time.Duration)            {}

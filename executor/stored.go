@@ -190,20 +190,29 @@ func (e Evidence) follows(other Evidence) bool {
 }
 
 // DecodeCheckpoint reads the stored form, also of the version before; the checkpoint it returns is of this one. It returns
-// ErrCheckpoint for another v, an unknown node, or a checkpoint that contradicts itself. Limits that were not stored are
+// ErrCheckpoint for an unknown node, or a checkpoint that contradicts itself; and an error that is execution.ErrNewer too for
+// another v, or a field that this release does not know: the next checkpoint would be without it. Limits that were not stored are
 // the definition's.
 func DecodeCheckpoint(data []byte) (Checkpoint, error) {
 	var stored storedCheckpoint
-	if err := json.Unmarshal(data, &stored); err != nil {
-		return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
-	}
-	switch stored.V {
-	case checkpointVersion:
+	err := decodeWhole(data, &stored)
+	if err == nil && stored.V == checkpointVersion {
 		return stored.checkpoint(stored.state())
-	case 1:
+	}
+	var head struct {
+		V int `json:"v"`
+	}
+	switch json.Unmarshal(data, &head); { //nolint:errcheck // what is no JSON was refused above
+	case head.V == 1:
 		return decodeFirst(data)
+	case head.V > checkpointVersion:
+		return Checkpoint{}, newer("checkpoint", head.V, checkpointVersion)
+	case head.V == checkpointVersion && unknownField(err):
+		return Checkpoint{}, fmt.Errorf("%w: %w: %w", ErrCheckpoint, execution.ErrNewer, err)
+	case err != nil:
+		return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	default:
-		return Checkpoint{}, fmt.Errorf("%w: version %d", ErrCheckpoint, stored.V)
+		return Checkpoint{}, fmt.Errorf("%w: version %d", ErrCheckpoint, head.V)
 	}
 }
 

@@ -85,11 +85,18 @@ func ResultOf(e *Execution) ChildResult {
 	}
 }
 
-// DecodeChildResult reads the inbox entry of a child's result.
+// DecodeChildResult reads the inbox entry of a child's result. One with a v above 1 is execution.ErrNewer.
 func DecodeChildResult(payload []byte) (ChildResult, error) {
-	var result ChildResult
-	if err := json.Unmarshal(payload, &result); err != nil {
+	var stored struct {
+		ChildResult
+		V int `json:"v"`
+	}
+	if err := json.Unmarshal(payload, &stored); err != nil {
 		return ChildResult{}, fmt.Errorf("the result of a child: %w", err)
+	}
+	result := stored.ChildResult
+	if stored.V > 1 {
+		return ChildResult{}, fmt.Errorf("the result of a child: %w: version %d", execution.ErrNewer, stored.V)
 	}
 	if result.Type != ChildResultType {
 		return ChildResult{}, fmt.Errorf("an inbox entry of type %q is no result of a child", result.Type)

@@ -77,7 +77,12 @@ func handleIn(state *backend.PersistedState) (h handle, found bool, err error) {
 	if state == nil || len(state.Extensions[StateKey]) == 0 {
 		return handle{}, false, nil
 	}
-	if err := json.Unmarshal(state.Extensions[StateKey], &h); err != nil {
+	err = json.Unmarshal(state.Extensions[StateKey], &h)
+	if h.V > handleVersion {
+		return handle{}, false, fmt.Errorf("the state of the remote run: %w: its version is %d, and %d is the newest that this one reads",
+			execution.ErrNewer, h.V, handleVersion)
+	}
+	if err != nil {
 		return handle{}, false, backend.ExecutionFailed("the state of the remote run cannot be read")
 	}
 	if h.V != handleVersion {

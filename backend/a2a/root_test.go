@@ -321,8 +321,12 @@ func TestATaskThatTheRemoteHasForgottenIsNotBegunAgain(t *testing.T) {
 func TestAStateOfALaterVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	r, peer := remote(t, a2atest.Completing("hi"))
+	r.state = []byte(`{"revision":1,"extensions":{"__runtime_a2a":{"v":2,"run":["of","another","shape"]}}}`)
+	_, err := r.call("go")
+	require.ErrorIs(t, err, execution.ErrNewer, "another worker goes on with it")
+	require.ErrorIs(t, r.abort(), execution.ErrNewer)
 	for state, want := range map[string]string{
-		`{"revision":1,"extensions":{"__runtime_a2a":{"v":2}}}`:   "execution failed: the state of the remote run has version 2, which this program does not know",
+		`{"revision":1,"extensions":{"__runtime_a2a":{"v":-2}}}`:  "execution failed: the state of the remote run has version -2, which this program does not know",
 		`{"revision":1,"extensions":{"__runtime_a2a":"nothing"}}`: "execution failed: the state of the remote run cannot be read",
 	} {
 		r.state = []byte(state)

@@ -15,6 +15,7 @@ type Work struct {
 	claims   prometheus.Counter
 	reclaims prometheus.Counter
 	fenced   prometheus.Counter
+	newer    prometheus.Counter
 	held     prometheus.Observer
 	ended    *prometheus.CounterVec
 	node     *prometheus.HistogramVec
@@ -31,6 +32,7 @@ func (m *Metrics) Work() *Work {
 	w.held = m.seconds("pawl_claim_held_seconds", "How long claims were held, from their grant to their end.", slow()).WithLabelValues()
 	w.reclaims = m.counter("pawl_reclaims_total", "Of the claims, those of steps whose earlier claim had run out.").WithLabelValues()
 	w.fenced = m.counter("pawl_fenced_total", "Claims that were superseded: nothing of their nodes was written.").WithLabelValues()
+	w.newer = m.counter("pawl_newer_total", "Claims given back because a record of the execution is of a later release.").WithLabelValues()
 	return w
 }
 
@@ -56,6 +58,9 @@ func (w *Work) Ran(node executor.Node, reached bool, took time.Duration) {
 
 // Fenced implements executor.Observer.
 func (w *Work) Fenced() { w.fenced.Inc() }
+
+// Newer implements executor.Observer.
+func (w *Work) Newer() { w.newer.Inc() }
 
 // Ended implements executor.Observer.
 func (w *Work) Ended(agent string, state execution.State) {

@@ -1,0 +1,58 @@
+package executor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pawl-run/pawl/execution"
+)
+
+// newer reports a record of a version above the newest one that this release reads. It is an ErrCheckpoint too: for whoever
+// only shows it, it cannot be read.
+func newer(what string, version, newest int) error {
+	return fmt.Errorf("%w: %s: %w: its version is %d, and %d is the newest that this one reads", ErrCheckpoint, what,
+		execution.ErrNewer, version, newest)
+}
+
+// checkVersion tells a record of a later release, by its v. No v is that of the first release.
+func checkVersion(what string, version, newest int) error {
+	if version > newest {
+		return newer(what, version, newest)
+	}
+	return nil
+}
+
+// unread is the error of a record that could not be decoded: newer by its v, else damaged.
+func unread(what string, data []byte, newest int, err error) error {
+	var head struct {
+		V int `json:"v"`
+	}
+	if json.Unmarshal(data, &head) == nil && head.V > newest {
+		return newer(what, head.V, newest)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrCheckpoint, what, err)
+}
+
+// decodeWhole reads one JSON value and refuses fields that it does not know: whoever goes on from a record and writes the
+// next one would lose them.
+func decodeWhole(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("trailing bytes")
+	}
+	return nil
+}
+
+// unknownField reports what decodeWhole says of a field that it does not know, also of one in limits. There is no error of its
+// own for that.
+func unknownField(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "json: unknown field ")
+}
