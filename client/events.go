@@ -12,7 +12,7 @@ import (
 )
 
 // Events returns a page of an execution's log. The payload of an event that this release does not know is an
-// *execution.UnknownEvent.
+// *execution.UnknownEvent, that of one that the API cannot read an *execution.UnreadableEvent.
 func (c *Client) Events(
 	ctx context.Context, id execution.ID, after execution.Sequence, limit int,
 ) (execution.EventPage, error) {

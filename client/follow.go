@@ -46,7 +46,7 @@ func (c *Client) Follow(
 }
 
 // FollowTypes is Follow for the events and frames of these types only, such as "tool_completed" and "text_delta", and the
-// terminal event. None are all.
+// terminal event; events that cannot be read come too. None are all.
 func (c *Client) FollowTypes(
 	ctx context.Context, id execution.ID, after execution.Sequence, types ...string,
 ) (execution.Stream, error) {

@@ -12,7 +12,7 @@ import (
 
 // WatchAll follows the executions that the caller may see, for as long as ctx lasts: it yields their events that occur at
 // since or later, each once and those of one execution in their order, and the frames of the moment. The zero since is now.
-// Types leave out the others; none are all. When the stream breaks, or the API ends it because the reader was too slow, it
+// Types leave out the others; none are all. An event that cannot be read is yielded whatever the types. When the stream breaks, or the API ends it because the reader was too slow, it
 // opens another, lists what was updated meanwhile and reads on in their logs.
 //
 // It remembers how far it has read each execution that has not ended. An error is the last pair: what the API refuses, and
@@ -165,11 +165,20 @@ func (w *allWatcher) event(id execution.ID, event execution.Event) error {
 	w.seen[id] = last
 	w.newestMs = max(w.newestMs, event.OccurredAtMs)
 	w.clearUp()
-	wanted := len(w.types) == 0 || slices.Contains(w.types, string(event.Payload.EventType()))
-	if wanted && event.OccurredAtMs >= w.startMs && !w.yield(execution.StreamItem{Execution: id, Event: &event}, nil) {
+	if w.wanted(&event) && !w.yield(execution.StreamItem{Execution: id, Event: &event}, nil) {
 		return errLeft
 	}
 	return nil
+}
+
+// wanted reports whether an event is of the types that are watched and new enough. One that cannot be read may be of any, and
+// when it says no time, of any time.
+func (w *allWatcher) wanted(event *execution.Event) bool {
+	of := event.Payload.EventType()
+	if of == execution.TypeUnreadable {
+		return event.OccurredAtMs == 0 || event.OccurredAtMs >= w.startMs
+	}
+	return event.OccurredAtMs >= w.startMs && (len(w.types) == 0 || slices.Contains(w.types, string(of)))
 }
 
 // clearUp forgets executions that ended too long ago to be listed after a break.

@@ -31,6 +31,7 @@ func samples() []execution.Payload {
 		&execution.ExecutionCompleted{Answer: "Booked."},
 		&execution.ExecutionFailed{Code: execution.CodeModelError, Message: "the model refused"},
 		&execution.ExecutionCanceled{},
+		&execution.UnreadableEvent{},
 	}
 }
 

@@ -160,6 +160,8 @@ func newPayload(t EventType) Payload {
 		return &ExecutionFailed{}
 	case TypeExecutionCanceled:
 		return &ExecutionCanceled{}
+	case TypeUnreadable:
+		return &UnreadableEvent{}
 	default:
 		return nil
 	}

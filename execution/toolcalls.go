@@ -58,4 +58,6 @@ type ToolCallPage struct {
 	ToolCalls []LedgerEntry `json:"toolCalls"`
 	NextAfter Sequence      `json:"nextAfter"`
 	HasMore   bool          `json:"hasMore"`
+	// Unreadable are the events of this part of the log that cannot be read, ascending: each may be of a call that is not listed.
+	Unreadable []Sequence `json:"unreadable,omitempty"`
 }

@@ -1,11 +1,12 @@
 package execution
 
-// EventTypes are the types of event that this release knows.
+// EventTypes are the types of event that this release knows, the one of those that it cannot read among them.
 func EventTypes() []EventType {
 	return []EventType{
 		TypeExecutionQueued, TypeExecutionStarted, TypeModelStarted, TypeModelCompleted, TypeToolStarted, TypeToolCompleted,
 		TypeInteractionRequired, TypeInteractionReceived, TypeWarning, TypeExecutionSuspended, TypeExecutionResumed,
 		TypeCancelRequested, TypeRetryScheduled, TypeExecutionCompleted, TypeExecutionFailed, TypeExecutionCanceled,
+		TypeUnreadable,
 	}
 }
 

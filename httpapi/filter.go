@@ -42,7 +42,8 @@ func knownTypes() []string {
 	return known
 }
 
-// carries reports whether the stream carries the item.
+// carries reports whether the stream carries the item. What cannot be read may be an event of any type, also the last one, so
+// that it passes every filter.
 func (f filter) carries(item execution.StreamItem) bool {
 	if f == nil {
 		return true
@@ -50,7 +51,8 @@ func (f filter) carries(item execution.StreamItem) bool {
 	if item.Frame != nil {
 		return f[string(item.Frame.Type)]
 	}
-	return f[string(item.Event.Payload.EventType())]
+	of := item.Event.Payload.EventType()
+	return of == execution.TypeUnreadable || f[string(of)]
 }
 
 // ends reports whether the item ends the stream of one execution, which is told whatever the filter says.

@@ -10,7 +10,8 @@ import (
 type Reader interface {
 	// Get returns the row, or ErrNotFound.
 	Get(ctx context.Context, id execution.ID) (Execution, error)
-	// Events returns at most limit events with a sequence above after, ascending; ErrNotFound for an unknown id.
+	// Events returns at most limit events with a sequence above after, ascending; ErrNotFound for an unknown id. One that is
+	// stored and cannot be read is in its place as an execution.UnreadableEvent: it hides no other one.
 	Events(ctx context.Context, id execution.ID, after execution.Sequence, limit int) ([]execution.Event, error)
 	// EventPage is Events with the log's last sequence and the row's state, read in one step.
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (EventPage, error)

@@ -79,7 +79,8 @@ func bytesOf(text []byte, n int) int {
 func (a *answer) note(payload execution.Payload) {
 	switch payload.EventType() {
 	case execution.TypeModelCompleted, execution.TypeRetryScheduled, execution.TypeExecutionSuspended,
-		execution.TypeExecutionCompleted, execution.TypeExecutionFailed, execution.TypeExecutionCanceled:
+		execution.TypeExecutionCompleted, execution.TypeExecutionFailed, execution.TypeExecutionCanceled,
+		execution.TypeUnreadable: // it may have been any of them
 	default:
 		return
 	}

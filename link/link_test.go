@@ -97,7 +97,7 @@ func TestService(t *testing.T) {
 	linktest.Run(t, func(t *testing.T) linktest.Harness {
 		t.Helper()
 		store := memory(t)
-		return linktest.Harness{As: service(t, store).As, Store: store, Dump: store.Dump}
+		return linktest.Harness{As: service(t, store).As, Store: store, Dump: store.Dump, DamageEvent: store.DamageEvent}
 	})
 }
 
@@ -106,6 +106,6 @@ func TestClient(t *testing.T) {
 	linktest.Run(t, func(t *testing.T) linktest.Harness {
 		t.Helper()
 		store := memory(t)
-		return linktest.Harness{As: overHTTP(t, service(t, store)), Store: store, Dump: store.Dump}
+		return linktest.Harness{As: overHTTP(t, service(t, store)), Store: store, Dump: store.Dump, DamageEvent: store.DamageEvent}
 	})
 }

@@ -78,7 +78,17 @@ func (s *Service) page(
 		return page, execution.NewAPIError(execution.Conflict,
 			"the log ends at %d, before %d", page.Last, after).In("after")
 	}
+	for i := range page.Events {
+		if unreadable(page.Events[i].Payload) {
+			s.cfg.Logger.WarnContext(ctx, "an event cannot be read by this release", "execution", id, "sequence", page.Events[i].Sequence)
+		}
+	}
 	return page, nil
+}
+
+// unreadable reports whether an event is stored and cannot be read. Any may be behind it.
+func unreadable(payload execution.Payload) bool {
+	return payload.EventType() == execution.TypeUnreadable
 }
 
 // Wait implements RuntimeLink.

@@ -65,11 +65,11 @@ func TestWhyKnowsTheQueueAndWhoServesIt(t *testing.T) {
 
 func TestWhySaysThatAClaimRanOutOnRedis(t *testing.T) {
 	t.Parallel()
-	store, dump := onRedis(t)
-	h := linktest.Harness{As: service(t, store).As, Store: store, Dump: dump}
+	h := onRedis(t)
+	h.As = service(t, h.Store).As
 	created, err := h.Local().Create(t.Context(), "", linktest.Request("hello"))
 	require.NoError(t, err)
-	linktest.ClaimFor(t, store, created.View.ID, time.Second)
+	linktest.ClaimFor(t, h.Store, created.View.ID, time.Second)
 	require.Eventually(t, func() bool {
 		why, err := h.Local().Why(t.Context(), created.View.ID)
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"slices"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -34,7 +35,7 @@ func (l *session) ToolCalls(
 	if log.beyond {
 		page.NextAfter, page.HasMore = log.calls[len(log.calls)-1].Sequence, true
 	}
-	if len(log.calls) == 0 {
+	if page.Unreadable = log.upTo(page.NextAfter); len(log.calls) == 0 {
 		return page, nil
 	}
 	stored, err := l.service.ledgerOf(ctx, &log)
@@ -44,6 +45,7 @@ func (l *session) ToolCalls(
 	if cut := len(stored) < len(log.calls); cut {
 		log.calls = log.calls[:len(stored)]
 		page.NextAfter, page.HasMore = log.calls[len(stored)-1].Sequence, true
+		page.Unreadable = log.upTo(page.NextAfter)
 	}
 	page.ToolCalls, err = l.service.toolCalls(ctx, &row, &log, stored)
 	return page, err
@@ -58,6 +60,8 @@ type callLog struct {
 	ended  map[execution.CallID]callEnd
 	read   execution.Sequence // how far the log was read
 	more   bool               // it goes on there
+
+	unreadable []execution.Sequence // events of any type
 }
 
 type callEnd struct {
@@ -93,7 +97,18 @@ func (c *callLog) add(event *execution.Event) {
 		c.ended[e.CallID] = callEnd{event.OccurredAtMs, e.Failed}
 	case *execution.ToolCompleted:
 		c.ended[e.CallID] = callEnd{event.OccurredAtMs, e.Failed}
+	case *execution.UnreadableEvent:
+		c.unreadable = append(c.unreadable, event.Sequence)
 	}
+}
+
+// upTo are the events that cannot be read, up to the one at last.
+func (c *callLog) upTo(last execution.Sequence) []execution.Sequence {
+	n, exact := slices.BinarySearch(c.unreadable, last)
+	if exact {
+		n++
+	}
+	return c.unreadable[:n:n]
 }
 
 func (c *callLog) planned(event *execution.Event, e execution.ToolStarted) {

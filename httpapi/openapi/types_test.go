@@ -100,7 +100,7 @@ func shown() []struct {
 		event(execution.ExecutionSuspended{}, "ExecutionSuspendedEvent"), event(execution.ExecutionResumed{}, "ExecutionResumedEvent"),
 		event(execution.CancelRequested{}, "CancelRequestedEvent"), event(execution.RetryScheduled{}, "RetryScheduledEvent"),
 		event(execution.ExecutionCompleted{}, "ExecutionCompletedEvent"), event(execution.ExecutionFailed{}, "ExecutionFailedEvent"),
-		event(execution.ExecutionCanceled{}, "ExecutionCanceledEvent"),
+		event(execution.ExecutionCanceled{}, "ExecutionCanceledEvent"), event(execution.UnreadableEvent{}, "UnreadableEvent"),
 	}
 }
 

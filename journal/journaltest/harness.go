@@ -27,6 +27,8 @@ type Harness struct {
 	// Corrupt makes an execution's row unreadable and keeps its entry in the index; Orphan deletes the row and keeps the
 	// entry. nil: the store cannot come to that.
 	Corrupt, Orphan func(id execution.ID)
+	// DamageEvent makes a stored event unreadable, its time too or not.
+	DamageEvent func(id execution.ID, n execution.Sequence, timeToo bool)
 }
 
 // Open gives a fresh, empty store with the configuration; cfg.Now is the suite's clock. What it opens ends with the test.

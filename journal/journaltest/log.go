@@ -74,6 +74,7 @@ func appendForeign(t *testing.T, b *bench) {
 		execution.ExecutionResumed{},
 		execution.CancelRequested{},
 		execution.RetryScheduled{},
+		execution.UnreadableEvent{},
 	} {
 		b.unchanged(func() {
 			_, err := b.Store.AppendEvent(b.ctx(), a.next(), payload)

@@ -39,6 +39,7 @@ func groups() []group {
 	return []group{
 		{"reserve", reserveClauses()},
 		{"log", logClauses()},
+		{"damaged log", damagedLogClauses()},
 		{"claim", claimClauses()},
 		{"step", stepClauses()},
 		{"chain", chainClauses()},

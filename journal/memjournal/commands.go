@@ -26,7 +26,7 @@ func (s *Store) CommitInteractionInput(
 		if receipt.RequestID != input.RequestID || receipt.ResponseText != input.Response {
 			return journal.Mutation{}, fail("input", id, fmt.Errorf("%w: the operation id answered otherwise", journal.ErrConflict))
 		}
-		return r.mutation(receipt.EventSequence, true, r.standing(now))
+		return r.mutation(receipt.EventSequence, true, r.standing(now)), nil
 	}
 	if r.State != execution.WaitingForInput || r.PendingInteraction.RequestID != input.RequestID {
 		return journal.Mutation{}, fail("input", id, journal.ErrInteractionClosed)
@@ -40,7 +40,7 @@ func (s *Store) CommitInteractionInput(
 		RequestID: input.RequestID, ResponseText: input.Response, EventSequence: r.LastSequence,
 	}
 	tasks := s.answer(r, now, input.RequestID, []byte(input.Response))
-	return r.mutation(r.LastSequence, false, tasks)
+	return r.mutation(r.LastSequence, false, tasks), nil
 }
 
 // answer takes a parked row back to running with a result in its inbox.
@@ -53,12 +53,8 @@ func (s *Store) answer(r *row, nowMs int64, request execution.RequestID, payload
 }
 
 // mutation is the answer of a call whose event is the given one.
-func (r *row) mutation(sequence execution.Sequence, replayed bool, tasks []execution.Task) (journal.Mutation, error) {
-	event, err := r.event(sequence)
-	if err != nil {
-		return journal.Mutation{}, fail("read event", r.ID, err)
-	}
-	return journal.Mutation{Execution: r.snapshot(), Event: event, Replayed: replayed, Tasks: tasks}, nil
+func (r *row) mutation(sequence execution.Sequence, replayed bool, tasks []execution.Task) journal.Mutation {
+	return journal.Mutation{Execution: r.snapshot(), Event: r.event(sequence), Replayed: replayed, Tasks: tasks}
 }
 
 // command runs f on a row and answers with what it did.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/pawl-run/pawl/execution"
 )
 
 // Dump is everything stored, key to value, for tests that compare a before and an after.
@@ -60,12 +62,6 @@ func (r *row) dump(key string, out map[string]string) {
 	for hash, content := range r.blobs {
 		out[key+":results:"+hash] = string(content)
 	}
-	for name, c := range r.pushes.configs {
-		out[key+":push:"+name] = fmt.Sprintf("%q %q", c.config, c.mark)
-	}
-	if r.pushes.look {
-		out["push:"+key] = strconv.FormatInt(r.pushes.atMs, 10)
-	}
 	if len(r.children) > 0 || len(r.await) > 0 || r.cleanupMs != 0 {
 		out[key+":children"] = fmt.Sprintf("%v %q %d", r.children, r.await, r.cleanupMs)
 	}
@@ -76,4 +72,15 @@ func (r *row) dump(key string, out map[string]string) {
 		out["push:"+key] = strconv.FormatInt(r.pushes.atMs, 10)
 	}
 	out[key+":calls"] = fmt.Sprintf("%+v %+v", r.lastCall, r.lastCommit)
+}
+
+// DamageEvent makes a stored event unreadable, its time too or not, for tests. It panics when there is no such event.
+func (s *Store) DamageEvent(id execution.ID, n execution.Sequence, timeToo bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stored := &s.rows[id].events[n-1]
+	stored.payload = []byte("?")
+	if timeToo {
+		stored.atMs = 0
+	}
 }

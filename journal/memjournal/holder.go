@@ -140,7 +140,7 @@ func (s *Store) move(
 	defer unlock()
 	r := n.row
 	if n.replayed {
-		return r.mutation(n.call.sequence, true, n.call.tasks)
+		return r.mutation(n.call.sequence, true, n.call.tasks), nil
 	}
 	if end.State == execution.Running {
 		err = s.start(r, expected, n.nowMs)
@@ -153,7 +153,7 @@ func (s *Store) move(
 	}
 	n.call.sequence = r.LastSequence
 	s.done(n, true)
-	return r.mutation(n.call.sequence, false, n.call.tasks)
+	return r.mutation(n.call.sequence, false, n.call.tasks), nil
 }
 
 func (s *Store) start(r *row, expected []execution.State, nowMs int64) error {
@@ -180,7 +180,7 @@ func (s *Store) AppendEvent(ctx context.Context, h journal.Hold, payload executi
 	defer unlock()
 	r := n.row
 	if n.replayed {
-		return r.event(n.call.sequence)
+		return r.event(n.call.sequence), nil
 	}
 	if err := in(r, journal.MoveAppendEvent); err != nil {
 		return execution.Event{}, fail(method, h.Execution, err)
@@ -191,5 +191,5 @@ func (s *Store) AppendEvent(ctx context.Context, h journal.Hold, payload executi
 	r.write(n.nowMs, payload)
 	n.call.sequence = r.LastSequence
 	s.done(n, true)
-	return r.last()
+	return r.event(r.LastSequence), nil
 }

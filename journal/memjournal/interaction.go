@@ -24,7 +24,7 @@ func (s *Store) BeginInteraction(
 	defer unlock()
 	r := n.row
 	if n.replayed {
-		return r.mutation(n.call.sequence, true, nil)
+		return r.mutation(n.call.sequence, true, nil), nil
 	}
 	if err := s.guardBegin(r, interaction); err != nil {
 		return journal.Mutation{}, fail(method, h.Execution, err)
@@ -33,7 +33,7 @@ func (s *Store) BeginInteraction(
 	s.ask(r, n.nowMs, interaction)
 	n.call.sequence = r.LastSequence
 	s.done(n, true)
-	return r.mutation(n.call.sequence, false, nil)
+	return r.mutation(n.call.sequence, false, nil), nil
 }
 
 func (s *Store) guardBegin(r *row, interaction execution.Interaction) error {

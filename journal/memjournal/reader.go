@@ -52,11 +52,7 @@ func (s *Store) EventPage(
 	defer unlock()
 	p := journal.EventPage{Last: r.LastSequence, State: r.State, Caller: r.Caller}
 	for n := after + 1; n <= r.LastSequence && len(p.Events) < limit; n++ {
-		event, err := r.event(n)
-		if err != nil {
-			return journal.EventPage{}, fail("events", id, err)
-		}
-		p.Events = append(p.Events, event)
+		p.Events = append(p.Events, r.event(n))
 	}
 	return p, nil
 }

@@ -127,15 +127,15 @@ func (r *row) write(nowMs int64, payloads ...execution.Payload) {
 	r.LastSequence = execution.Sequence(len(r.events))
 }
 
-// event reads an event back.
-func (r *row) event(sequence execution.Sequence) (execution.Event, error) {
+// event reads an event back. One that cannot be read hides no other one.
+func (r *row) event(sequence execution.Sequence) execution.Event {
 	stored := r.events[sequence-1]
 	payload, err := execution.DecodePayload(stored.payload)
-	return execution.Event{Sequence: sequence, OccurredAtMs: stored.atMs, Payload: payload}, err
+	if err != nil {
+		payload = &execution.UnreadableEvent{}
+	}
+	return execution.Event{Sequence: sequence, OccurredAtMs: stored.atMs, Payload: payload}
 }
-
-// last is the newest event.
-func (r *row) last() (execution.Event, error) { return r.event(r.LastSequence) }
 
 // answered reports whether somebody answered the request, used or not.
 func (r *row) answered(request execution.RequestID) bool {

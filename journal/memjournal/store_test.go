@@ -14,7 +14,7 @@ func open(t *testing.T, cfg journal.Config) journaltest.Harness {
 	t.Helper()
 	store, err := memjournal.New(cfg)
 	require.NoError(t, err)
-	return journaltest.Harness{Store: store, Dump: store.Dump, Indexes: store.Indexes}
+	return journaltest.Harness{Store: store, Dump: store.Dump, Indexes: store.Indexes, DamageEvent: store.DamageEvent}
 }
 
 func TestTheModelIsAJournal(t *testing.T) {

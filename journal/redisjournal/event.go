@@ -2,6 +2,8 @@ package redisjournal
 
 import (
 	"bytes"
+	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/pawl-run/pawl/execution"
@@ -67,4 +69,32 @@ func longEvent(stored string) []byte {
 		return []byte(head + fields + "}")
 	}
 	return []byte(stored)
+}
+
+// Why an event cannot be read. What is stored is not shown.
+var (
+	errEventTime = errors.New("its time cannot be read")
+	errEventType = errors.New("this release does not know its type")
+	errEventBody = errors.New("what it says cannot be read")
+)
+
+// decodeEvent reads "<ms> <payload>". Of an event that cannot be read it gives the place, its time if that is legible, and in
+// the error the reason.
+func decodeEvent(entry string, sequence execution.Sequence) (execution.Event, error) {
+	event := execution.Event{Sequence: sequence, Payload: &execution.UnreadableEvent{}}
+	at, payload, _ := strings.Cut(entry, " ")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || ms < 0 {
+		return event, errEventTime
+	}
+	event.OccurredAtMs = ms
+	decoded, err := execution.DecodePayload(longEvent(payload))
+	switch {
+	case errors.Is(err, execution.ErrUnknownEvent):
+		return event, errEventType
+	case err != nil:
+		return event, errEventBody
+	}
+	event.Payload = decoded
+	return event, nil
 }

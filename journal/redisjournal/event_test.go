@@ -32,8 +32,39 @@ func TestEventsAreStoredShort(t *testing.T) {
 	require.JSONEq(t, `{"type":"retry_scheduled","node":"a \"attempt\":0","attempt":7,"atMs":12,"code":"\"atMs\":0","message":"\"attempt\":0 \"atMs\":0"}`,
 		string(longEvent(parts[0]+"7"+parts[1]+"12"+parts[2])))
 	require.NoError(t, e.err)
-	_, err := decodeEvent("12 ", 1)
-	require.Error(t, err)
-	_, err = decodeEvent("12 ?", 1)
-	require.Error(t, err)
+}
+
+// What is stored and cannot be read has a place, a time if that is legible, and a reason that shows nothing of it.
+func TestAnEventThatCannotBeReadSaysWhy(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]struct {
+		ms  int64
+		err error
+	}{
+		"":                         {0, errEventTime},
+		" ":                        {0, errEventTime},
+		"q":                        {0, errEventTime},
+		"\x00\xff":                 {0, errEventTime},
+		"-5 q":                     {0, errEventTime},
+		"99999999999999999999 q":   {0, errEventTime},
+		"12":                       {12, errEventBody},
+		"12 ":                      {12, errEventBody},
+		"12 ?":                     {12, errEventBody},
+		`12 m"turn":3`:             {12, nil},
+		`12 m"turn":"3"`:           {12, errEventBody},
+		`12 m"turn":3,"invoca`:     {12, errEventBody},
+		`12 {"type":"tea"}`:        {12, errEventType},
+		`12 {"type":7}`:            {12, errEventBody},
+		`12 null`:                  {12, errEventType},
+		`12 []`:                    {12, errEventBody},
+		`12 {"type":"unreadable"}`: {12, nil},
+	} {
+		event, err := decodeEvent(stored, 9)
+		require.Equal(t, want.err, err, "%q", stored) //nolint:testifylint // the reason itself, nothing of what is stored in it
+		require.EqualValues(t, 9, event.Sequence)
+		require.Equal(t, want.ms, event.OccurredAtMs, "%q", stored)
+		if err != nil {
+			require.Equal(t, &execution.UnreadableEvent{}, event.Payload, "%q", stored)
+		}
+	}
 }

@@ -140,10 +140,7 @@ func (r *reply) row(i int) journal.Execution {
 
 // event reads a stored event and gives it its sequence.
 func (r *reply) event(i int, sequence int64) execution.Event {
-	event, err := decodeEvent(r.text(i), execution.Sequence(sequence))
-	if err != nil && r.err == nil {
-		r.err = err
-	}
+	event, _ := decodeEvent(r.text(i), execution.Sequence(sequence)) // one that cannot be read says so itself
 	return event
 }
 
@@ -216,20 +213,6 @@ func decodeTasks(lines string) ([]execution.Task, error) {
 		})
 	}
 	return tasks, nil
-}
-
-// decodeEvent reads "<ms> <payload>".
-func decodeEvent(entry string, sequence execution.Sequence) (execution.Event, error) {
-	at, payload, _ := strings.Cut(entry, " ")
-	ms, err := strconv.ParseInt(at, 10, 64)
-	if err != nil {
-		return execution.Event{}, fmt.Errorf("%w: time of event %d: %w", errEncoding, sequence, err)
-	}
-	decoded, err := execution.DecodePayload(longEvent(payload))
-	if err != nil {
-		return execution.Event{}, fmt.Errorf("%w: event %d: %w", errEncoding, sequence, err)
-	}
-	return execution.Event{Sequence: sequence, OccurredAtMs: ms, Payload: decoded}, nil
 }
 
 // decodeCheckpoint reads "<ms> <payload>" and "<ms>+<held> <payload>": held is how long before that the claim was given.

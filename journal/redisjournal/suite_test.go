@@ -88,6 +88,9 @@ func unlooked(
 			defer cancel()
 			require.NoError(t, admin.Del(ctx, store.keys.row(id)).Err())
 		},
+		DamageEvent: func(id execution.ID, n execution.Sequence, timeToo bool) {
+			redistest.DamageEvent(t, admin, store.keys.events(id), int64(n)-1, timeToo) //nolint:gosec // it is small
+		},
 	}, store, broken
 }
 

@@ -27,6 +27,8 @@ type Harness struct {
 	Store journal.Store
 	// Dump is a full dump of the store.
 	Dump func() map[string]string
+	// DamageEvent makes a stored event unreadable, its time too or not.
+	DamageEvent func(id execution.ID, n execution.Sequence, timeToo bool)
 }
 
 // Local is the link of the local operator.

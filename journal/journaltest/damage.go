@@ -1,0 +1,92 @@
+package journaltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/journal"
+)
+
+func damagedLogClauses() []clause {
+	return []clause{
+		{name: "case A6: an event that cannot be read keeps its place and hides no other one", run: damagedEvents},
+		{name: "case A6: an event that cannot be read stops no execution", run: damagedLogGoesOn},
+		{name: "a repeated call answers also when its event cannot be read by now", run: damagedRepeat},
+	}
+}
+
+// damaged is a log of seven events of which the first, the fourth and the last cannot be read, and what it was before.
+func damaged(b *bench) (a *actor, before []execution.Event) {
+	b.t.Helper()
+	a = b.reserve().claim()
+	for range 5 {
+		b.clock.Advance(7)
+		_, err := b.Store.AppendEvent(b.ctx(), a.next(), warning("w"))
+		require.NoError(b.t, err)
+	}
+	before, err := b.Store.Events(b.ctx(), a.id, 0, 100)
+	require.NoError(b.t, err)
+	require.Len(b.t, before, 7)
+	b.DamageEvent(a.id, 1, false)
+	b.DamageEvent(a.id, 4, true)
+	b.DamageEvent(a.id, 7, false)
+	for i, timeKept := range map[int]bool{0: true, 3: false, 6: true} {
+		before[i].Payload = &execution.UnreadableEvent{}
+		if !timeKept {
+			before[i].OccurredAtMs = 0
+		}
+	}
+	return a, before
+}
+
+func damagedEvents(t *testing.T, b *bench) {
+	a, want := damaged(b)
+	b.unchanged(func() {
+		for after := range execution.Sequence(8) {
+			for _, limit := range []int{1, 2, 100} {
+				page, err := b.Store.EventPage(b.ctx(), a.id, after, limit)
+				require.NoError(t, err)
+				require.EqualValues(t, 7, page.Last)
+				require.Equal(t, execution.Running, page.State)
+				require.Equal(t, want[after:min(int(after)+limit, 7)], append([]execution.Event{}, page.Events...))
+			}
+		}
+	})
+}
+
+func damagedLogGoesOn(t *testing.T, b *bench) {
+	a, want := damaged(b)
+	event, err := b.Store.AppendEvent(b.ctx(), a.next(), warning("behind it"))
+	require.NoError(t, err)
+	require.EqualValues(t, 8, event.Sequence)
+	a.commit(completeWith("done"))
+	events, err := b.Store.Events(b.ctx(), a.id, 0, 100)
+	require.NoError(t, err)
+	require.Equal(t, want, events[:7])
+	require.Equal(t, execution.TypeExecutionCompleted, events[len(events)-1].Payload.EventType())
+	require.Equal(t, execution.Completed, a.state())
+}
+
+func damagedRepeat(t *testing.T, b *bench) {
+	a := b.reserve().claim()
+	hold := a.next()
+	written, err := b.Store.AppendEvent(b.ctx(), hold, warning("w"))
+	require.NoError(t, err)
+	b.DamageEvent(a.id, written.Sequence, false)
+	again, err := b.Store.AppendEvent(b.ctx(), hold, warning("w"))
+	require.NoError(t, err)
+	written.Payload = &execution.UnreadableEvent{}
+	require.Equal(t, written, again)
+
+	end := a.next()
+	_, err = b.Store.Finish(b.ctx(), end, anyState, completed())
+	require.NoError(t, err)
+	b.DamageEvent(a.id, 4, true)
+	ended, err := b.Store.Finish(b.ctx(), end, anyState, completed())
+	require.NoError(t, err)
+	require.True(t, ended.Replayed)
+	require.Equal(t, execution.Event{Sequence: 4, Payload: &execution.UnreadableEvent{}}, ended.Event)
+	require.Equal(t, journal.Mutation{Execution: a.row(), Event: ended.Event, Tasks: ended.Tasks, Replayed: true}, ended)
+}
