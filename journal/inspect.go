@@ -15,6 +15,9 @@ type Inspector interface {
 	// Count counts the executions of the tenant, or of execution.AllTenants, by state and finds the oldest of each open one.
 	// It reads two numbers for each partition and state. ErrConflict: no tenant.
 	Count(ctx context.Context, tenant string) (Counts, error)
+	// CountOutside counts the executions whose Cleanup says that something is open outside, a remote task: open ones, and those
+	// that ended before it was undone. It reads one number for each partition.
+	CountOutside(ctx context.Context) (int64, error)
 }
 
 // Inspection is a row and what stands beside it.

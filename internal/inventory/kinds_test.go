@@ -12,7 +12,7 @@ func TestKindsAreToldByTheirKeys(t *testing.T) {
 	for key, kind := range map[string]string{
 		"pawl:{p07}:x:exec_07A": "row", "pawl:{p07}:x:exec_07A:events": "events", "pawl:{p63}:conv:a%3ab": "conversation",
 		"pawl:{p12}:conv:a%3ab/acme%3aeu": "conversation", "pawl:{p12}:named": "listing",
-		"pawl:{p63}:conv:a%3ab:messages": "messages", "pawl:{p00}:due": "index", "pawl:{p00}:push": "index", "pawl:{p07}:x:exec_07A:push": "push configs", "pawl:{p00}:tenant::de:fault": "listing",
+		"pawl:{p63}:conv:a%3ab:messages": "messages", "pawl:{p00}:due": "index", "pawl:{p00}:push": "index", "pawl:{p00}:outside": "index", "pawl:{p07}:x:exec_07A:push": "push configs", "pawl:{p00}:tenant::de:fault": "listing",
 		"pawl:{p00}:caller:failed:1:a:b:c": "listing", "pawl:{p00}:idem:0f": "idempotency key", "pawl:def:00": "definition",
 		"pawl:worker:A": "worker", "pawl:worker:A:holding": "worker", "pawl:workers": "worker", "pawl:{wake}:bell:x": "wake-up",
 		"pawl:{p07}:x:exec_07A:children": "children", "pawl:{p07}:x:exec_07A:open": "children",

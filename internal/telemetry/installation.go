@@ -15,6 +15,7 @@ import (
 // Executions counts the executions of the installation. journal.Inspector satisfies it.
 type Executions interface {
 	Count(ctx context.Context, tenant string) (journal.Counts, error)
+	CountOutside(ctx context.Context) (int64, error)
 }
 
 // Queues knows the queues and who serves them. *queue.Client satisfies it.
@@ -42,6 +43,7 @@ type Installation struct {
 type installation struct {
 	cfg                  Installation
 	executions, oldest   *prometheus.Desc
+	remote               *prometheus.Desc
 	tasks, latency       *prometheus.Desc
 	workers, slots, held *prometheus.Desc
 	memory, memoryMax    *prometheus.Desc
@@ -62,6 +64,7 @@ func (m *Metrics) installation(cfg Installation) {
 		cfg:        cfg,
 		executions: desc("pawl_executions", "Stored executions by state; those that have ended until their retention is over.", "state"),
 		oldest:     desc("pawl_oldest_execution_seconds", "Age of the oldest open execution of each state, from its creation.", "state"),
+		remote:     desc("pawl_remote_runs", "Runs that are open at remote agents, those not yet called off after their executions' end too."),
 		tasks:      desc("pawl_queue_tasks", "Tasks in each queue by their state.", "queue", "state"),
 		latency:    desc("pawl_queue_latency_seconds", "How long the oldest task of each queue that may run has waited.", "queue"),
 		workers:    desc("pawl_workers", "Live workers that serve each queue.", "queue"),
@@ -77,7 +80,7 @@ func (m *Metrics) installation(cfg Installation) {
 // Describe implements prometheus.Collector.
 func (i *installation) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		i.executions, i.oldest, i.tasks, i.latency, i.workers, i.slots, i.held, i.memory, i.memoryMax, i.kinds,
+		i.executions, i.oldest, i.remote, i.tasks, i.latency, i.workers, i.slots, i.held, i.memory, i.memoryMax, i.kinds,
 	} {
 		out <- desc
 	}
@@ -88,7 +91,8 @@ func (i *installation) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	for what, read := range map[string]func(context.Context, chan<- prometheus.Metric) error{
-		"executions": i.countExecutions, "queues": i.measureQueues, "workers": i.countWorkers, "memory": i.readMemory, "kinds": i.weighKinds,
+		"executions": i.countExecutions, "remote runs": i.countRemote, "queues": i.measureQueues, "workers": i.countWorkers,
+		"memory": i.readMemory, "kinds": i.weighKinds,
 	} {
 		if err := read(ctx, out); err != nil {
 			i.failed.Inc()
@@ -118,6 +122,15 @@ func (i *installation) countExecutions(ctx context.Context, out chan<- prometheu
 		}
 		out <- value(i.oldest, age, string(state))
 	}
+	return nil
+}
+
+func (i *installation) countRemote(ctx context.Context, out chan<- prometheus.Metric) error {
+	count, err := i.cfg.Executions.CountOutside(ctx)
+	if err != nil {
+		return err
+	}
+	out <- value(i.remote, float64(count))
 	return nil
 }
 

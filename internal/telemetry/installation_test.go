@@ -62,7 +62,7 @@ func TestInstallation_SaysWhatIsStored(t *testing.T) {
 	for _, line := range []string{
 		`pawl_executions{state="queued"} 3`, `pawl_executions{state="completed"} 0`,
 		`pawl_queue_tasks{queue="default-new",state="pending"} 0`, `pawl_queue_latency_seconds{queue="default"} 0`,
-		`pawl_redis_memory_bytes 10`, `pawl_redis_key_bytes{kind="row"} 7`, `pawl_redis_memory_max_bytes 20`, `pawl_claims_held 0`, `pawl_scrape_errors_total 0`,
+		`pawl_remote_runs 0`, `pawl_redis_memory_bytes 10`, `pawl_redis_key_bytes{kind="row"} 7`, `pawl_redis_memory_max_bytes 20`, `pawl_claims_held 0`, `pawl_scrape_errors_total 0`,
 	} {
 		require.Contains(t, page, line+"\n")
 	}
@@ -115,7 +115,7 @@ func TestInstallation_WhatRedisDoesNotSayIsLeftOut(t *testing.T) {
 	})
 	scrape(t, m)
 	page := scrape(t, m)
-	require.Regexp(t, `pawl_scrape_errors_total (5|10)\n`, page)
+	require.Regexp(t, `pawl_scrape_errors_total (6|12)\n`, page)
 	require.NotContains(t, page, "\npawl_executions")
 	require.Contains(t, page, "\npawl_build_info")
 }
@@ -125,6 +125,8 @@ var errSilent = errors.New("no answer")
 type silent struct{ Queues }
 
 func (silent) Count(context.Context, string) (journal.Counts, error) { return nil, errSilent }
+
+func (silent) CountOutside(context.Context) (int64, error) { return 0, errSilent }
 
 func (silent) Depth(context.Context) (map[string]queue.Depth, error) { return nil, errSilent }
 

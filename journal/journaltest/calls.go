@@ -186,7 +186,7 @@ func recoveryCalls() map[string]func(b *bench, d journal.Due) (journal.Requeued,
 func readingMethods() map[string]bool {
 	return map[string]bool{
 		"Get": true, "Events": true, "EventPage": true, "Checkpoints": true, "Messages": true, "Ledger": true,
-		"Children": true, "Cleanups": true,
+		"Children": true, "Cleanups": true, "CountOutside": true,
 		"Blob": true, "List": true, "Inspect": true, "Count": true,
 		"Definition": true, "Requests": true, "Recoverable": true, "Sweep": true, "OpenExecutions": true,
 		"Follow": true, "FollowAll": true, "PublishFrame": true, "FollowRequests": true, "LastSequences": true,

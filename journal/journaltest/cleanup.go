@@ -22,6 +22,7 @@ func cleanupClauses() []clause {
 		{name: "of many that saw the same clean-up one attempts it", run: cleanupsOnce},
 		{name: "a clean-up that ran out of time goes on after the end", run: cleanupRanOut},
 		{name: "what is not cleaned up is not deleted, and kept for the store's retention", run: cleanupRetained, config: short},
+		{name: "what is open outside is counted from the step that says so until it is undone, or the row is gone", run: cleanupCounted, config: short},
 		{name: "case A6: an entry whose row is gone is removed, and an unreadable one stops no other", run: cleanupsBad},
 	}
 }
@@ -278,4 +279,36 @@ func cleanupsBad(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.True(t, moved)
 	require.Len(t, b.cleanups(), 1)
+}
+
+func cleanupCounted(t *testing.T, b *bench) {
+	counted := func() int64 {
+		count, err := b.Store.CountOutside(b.ctx())
+		require.NoError(t, err)
+		return count
+	}
+	require.Zero(t, counted())
+	one, other := b.reserve().claim(), b.reserve().claim()
+	require.Zero(t, counted())
+	for range 2 {
+		one.commit(goOn(), toUndo(theCleanup()))
+		one.claim()
+		require.Equal(t, int64(1), counted(), "it is counted once")
+	}
+	other.commit(goOn(), toUndo([]byte("task 8")))
+	require.Equal(t, int64(2), counted())
+	one.commit(completeWith("done"), toUndo(nil))
+	require.Equal(t, int64(1), counted())
+	other.claim()
+	other.commit(goOn(), toUndo(theCleanup()))
+	other.cancel()
+	require.Equal(t, int64(1), counted(), "nobody has told the other side")
+	other.cleanUp()
+	require.Zero(t, counted())
+	third := b.reserve(func(n *journal.NewExecution) { n.Retention = time.Hour }).claim()
+	third.commit(goOn(), toUndo(theCleanup()))
+	third.cancel()
+	require.NoError(t, b.Store.Purge(b.ctx(), third.due()))
+	require.Equal(t, journal.Gone, third.state())
+	require.Zero(t, counted())
 }

@@ -31,6 +31,22 @@ func (s *Store) Inspect(ctx context.Context, id execution.ID) (journal.Inspectio
 	return inspection, nil
 }
 
+// CountOutside implements journal.Inspector.
+func (s *Store) CountOutside(ctx context.Context) (int64, error) {
+	_, unlock, err := s.lock(ctx, "count outside", "")
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	count := int64(0)
+	for _, r := range s.rows {
+		if len(r.Cleanup) > 0 {
+			count++
+		}
+	}
+	return count, nil
+}
+
 // Count implements journal.Inspector.
 func (s *Store) Count(ctx context.Context, tenant string) (journal.Counts, error) {
 	_, unlock, err := s.lock(ctx, "count", "")

@@ -105,7 +105,7 @@ func (a *audit) look(ctx context.Context, keys []string) error {
 // membersOf says what the entries of an index are: ids, tails of ids, or names of conversations. Empty: the key is no index.
 func membersOf(tail string) string {
 	switch tail {
-	case "due", "handoff", "purge", "cleanup", "push":
+	case "due", "handoff", "purge", "cleanup", "outside", "push":
 		return "ids"
 	case "named":
 		return "names"

@@ -155,6 +155,7 @@ func TestDoctorKnowsChildrenAndCleanUps(t *testing.T) {
 		"a clean-up that nobody would do": {
 			func(w *world, parent, _ execution.ID) {
 				require.NoError(w.t, w.rdb.HSet(w.ctx(), w.store.keys.row(parent), "cleanup", "task").Err())
+				require.NoError(w.t, w.rdb.ZAdd(w.ctx(), w.store.keys.outside(7), z(string(parent))).Err())
 				_, err := w.store.Cancel(w.ctx(), parent)
 				require.NoError(w.t, err)
 				require.NoError(w.t, w.rdb.Del(w.ctx(), w.store.keys.cleanup(7)).Err())
@@ -165,8 +166,16 @@ func TestDoctorKnowsChildrenAndCleanUps(t *testing.T) {
 		"a clean-up of nothing": {
 			func(w *world, parent, _ execution.ID) {
 				require.NoError(w.t, w.rdb.ZAdd(w.ctx(), w.store.keys.cleanup(7), z(string(parent))).Err())
+				require.NoError(w.t, w.rdb.ZAdd(w.ctx(), w.store.keys.outside(7), z(string(parent))).Err())
 			},
-			map[journal.FindingCode]int{journal.FindingNothingToClean: 1},
+			map[journal.FindingCode]int{journal.FindingNothingToClean: 2},
+			nil,
+		},
+		"something open outside that is not counted": {
+			func(w *world, parent, _ execution.ID) {
+				require.NoError(w.t, w.rdb.HSet(w.ctx(), w.store.keys.row(parent), "cleanup", "task").Err())
+			},
+			map[journal.FindingCode]int{journal.FindingNotListed: 1},
 			nil,
 		},
 	} {

@@ -56,6 +56,25 @@ func (s *Store) Count(ctx context.Context, tenant string) (journal.Counts, error
 	return total(read), nil
 }
 
+// CountOutside reads the length of each partition's index of such executions. See journal.Inspector.
+func (s *Store) CountOutside(ctx context.Context) (int64, error) {
+	lengths := make([]*redis.IntCmd, execution.Partitions)
+	_, err := s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for p := range execution.Partition(execution.Partitions) {
+			lengths[p] = pipe.ZCard(ctx, s.keys.outside(p))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, refusal("count outside", "", err)
+	}
+	sum := int64(0)
+	for _, length := range lengths {
+		sum += length.Val()
+	}
+	return sum, nil
+}
+
 // counted is what is read of one index. Without a state it is that of all executions.
 type counted struct {
 	partition execution.Partition

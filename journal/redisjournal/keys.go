@@ -51,6 +51,9 @@ func (k keyspace) purge(p execution.Partition) string   { return k.partition(p) 
 // cleanup is a zset of terminal rows whose delegation is not cleaned up: id -> ms of their end.
 func (k keyspace) cleanup(p execution.Partition) string { return k.partition(p) + "cleanup" }
 
+// outside is a zset of rows that have something to undo outside: id -> ms since when.
+func (k keyspace) outside(p execution.Partition) string { return k.partition(p) + "outside" }
+
 // index is the zset that a Due names.
 func (k keyspace) index(p execution.Partition, name string) string { return k.partition(p) + name }
 

@@ -49,6 +49,7 @@ func TestAnInstallationCarriesOutTheAgentOfAnother(t *testing.T) {
 	asked := ours.AwaitState(ours.Submit("travel", "Oslo, please").ID, remoteTimeout, execution.WaitingForInput)
 	require.Equal(t, "Book it?", asked.Interaction.Prompt)
 	require.Equal(t, execution.Elicitation, asked.Interaction.Kind)
+	require.True(t, containsLine(read(t, ours.URL+"/metrics"), "pawl_remote_runs 1"), "a question keeps the run open")
 	ours.Reply(asked, "yes")
 	booked := ours.AwaitState(asked.ID, remoteTimeout, execution.Completed)
 	require.Equal(t, "Booked.", booked.Outcome.Answer)
@@ -60,6 +61,9 @@ func TestAnInstallationCarriesOutTheAgentOfAnother(t *testing.T) {
 	require.Len(t, listed, 2, "one execution there for each one here")
 	theirs.AwaitState(listed[0].ID, remoteTimeout, execution.Canceled)
 	theirs.AwaitState(listed[1].ID, remoteTimeout, execution.Completed)
+	harness.Eventually(t, remoteTimeout, "no run is open any more", func() bool {
+		return containsLine(read(t, ours.URL+"/metrics"), "pawl_remote_runs 0")
+	})
 }
 
 // list are the executions of an API, the newest first.

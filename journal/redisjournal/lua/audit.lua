@@ -97,6 +97,14 @@ elseif listed and not to_clean then
   finding('nothing_to_clean', 'it is in cleanup and has nothing to clean up', 'ZREM', cleanup, id)
 end
 
+local outside = partition(x) .. 'outside'
+local owing = redis.call('ZSCORE', outside, id)
+if row.cleanup ~= '' and not owing then
+  finding('not_listed', 'it is not in ' .. outside, 'ZADD', outside, t.stamp, id)
+elseif row.cleanup == '' and owing then
+  finding('nothing_to_clean', 'it is in outside and has nothing to undo', 'ZREM', outside, id)
+end
+
 -- A child that is open is among the open children of its parent, as long as that is there; one that has ended is not.
 local parent, call = string.match(row.parent, '^(%S+) (.+)$')
 parent = parent and partition(x) .. 'x:' .. parent

@@ -107,7 +107,7 @@ for _, id in ipairs(consumed) do
   if id == row.interactionRequest then moves().clear_interaction(x) end
 end
 
-if cleanup and cleanup ~= row.cleanup then put(x, 'cleanup', cleanup) end
+if cleanup and cleanup ~= row.cleanup then owe(x, cleanup) end
 if kind == 'end' and result ~= '' then put(x, result, value) end
 if row.cancelAtMs ~= '' then
   moves().finish(x, 'canceled', CANCELED_EVENT)

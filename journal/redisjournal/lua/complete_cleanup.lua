@@ -15,7 +15,7 @@ if not contains(states, row.state) then return refuse('STATE', row.state) end
 if row.cleanup == '' then return { '0', '0', whole(x), '' } end
 if row.cleanup ~= cleanup then return refuse('CONFLICT', 'another clean-up') end
 
-put(x, 'cleanup', '')
+owe(x, '')
 m.cleaned(x)
 touch(x)
 save(x)

@@ -7,7 +7,7 @@
 --   with a usual way are sent without the last ones, which that does not need.
 --   Exception to "every key in KEYS": the keys of the row's conversation (hash, :messages list, :waiting zset), of the
 --   execution that follows in it, of its parent and its children with their :children and :open zsets, the row's :blobs list
---   (of rows that an earlier release ended) and the cleanup zset are derived from the row's key, inside the same hash tag.
+--   (of rows that an earlier release ended) and the cleanup and outside zsets are derived from the row's key, inside the same hash tag.
 -- ARGV: every script's ends with the tail: now in ms (empty: the server's clock).
 -- Invariant: after open, a row is changed by save alone and deleted by erase alone; 64-bit numbers are strings in keys and
 --   replies.
@@ -178,6 +178,13 @@ local function intended(x) return x.row.delegated ~= '' and x.row.delegationLeas
 local function unclean(x)
   local row = x.row
   return row.delegated ~= '' and row.delegationClean == '' or row.cleanup ~= ''
+end
+
+-- owe notes what is to be undone outside once the row ends (empty: nothing any more), and lists the row among those that owe.
+local function owe(x, cleanup)
+  local index = partition(x) .. 'outside'
+  put(x, 'cleanup', cleanup)
+  if cleanup ~= '' then later(x, 'ZADD', index, x.tail.stamp, x.row.id) else later(x, 'ZREM', index, x.row.id) end
 end
 
 -- task_queue is where the row's task belongs: a step that ran out twice is suspect, and what never started goes behind.
@@ -419,6 +426,7 @@ local function erase(x)
   redis.call('ZREM', x.due, row.id)
   redis.call('ZREM', x.handoff, row.id)
   redis.call('ZREM', partition(x) .. 'cleanup', row.id)
+  redis.call('ZREM', partition(x) .. 'outside', row.id)
   if row.callerIndex ~= '' then redis.call('ZREM', partition(x) .. row.callerIndex, row.id) end -- of an earlier release
   for _, of in ipairs(LISTS) do
     redis.call('ZREM', listing(x, of, ''), name)
