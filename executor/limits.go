@@ -3,6 +3,7 @@ package executor
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/backend/local"
@@ -24,7 +25,7 @@ func (m *machine) noRoomForRequest() string {
 		reached("maxInputTokens", usage.InputTokens, limits.MaxInputTokens),
 		reached("maxOutputTokens", usage.OutputTokens, limits.MaxOutputTokens),
 		reached("maxTotalTokens", usage.TotalTokens, limits.MaxTotalTokens),
-		reached("maxCost", usage.CostMicros, limits.MaxCost),
+		reached(maxCost, usage.CostMicros, limits.MaxCost),
 	)
 }
 
@@ -51,7 +52,7 @@ func (m *machine) reserve(asked *asking) (over string) {
 	most := int64(math.MaxInt64)
 	lower := func(name string, limit, left int64) {
 		if left < most {
-			most, m.boundBy = left, fmt.Sprintf("%s (%d)", name, limit)
+			most, m.boundBy = left, fmt.Sprintf("%s (%s)", name, figure(name, limit))
 		}
 	}
 	if limits.MaxOutputTokens > 0 {
@@ -64,11 +65,11 @@ func (m *machine) reserve(asked *asking) (over string) {
 	}
 	if limits.MaxCost > 0 {
 		if model.Prices == nil { // refused where executions are submitted; a definition of long ago may come without
-			return fmt.Sprintf("maxCost (%d): no price of the model is known", limits.MaxCost)
+			return fmt.Sprintf("%s (%s): no price of the model is known", maxCost, figure(maxCost, limits.MaxCost))
 		}
-		if lower("maxCost", limits.MaxCost, model.Prices.Affordable(limits.MaxCost-usage.CostMicros, input)); most < 1 {
+		if lower(maxCost, limits.MaxCost, model.Prices.Affordable(limits.MaxCost-usage.CostMicros, input)); most < 1 {
 			worst := model.Prices.Cost(execution.Usage{InputTokens: input, OutputTokens: 1})
-			return wouldPass("maxCost", usage.CostMicros, worst, limits.MaxCost)
+			return wouldPass(maxCost, usage.CostMicros, worst, limits.MaxCost)
 		}
 	}
 	if most == math.MaxInt64 {
@@ -96,7 +97,7 @@ func (m *machine) cutBy(asked *asking, response *local.ModelResponse) string {
 	return first(
 		reached("maxOutputTokens", m.state.Usage.OutputTokens, limits.MaxOutputTokens),
 		reached("maxTotalTokens", m.state.Usage.TotalTokens, limits.MaxTotalTokens),
-		reached("maxCost", m.state.Usage.CostMicros, limits.MaxCost),
+		reached(maxCost, m.state.Usage.CostMicros, limits.MaxCost),
 		fmt.Sprintf("%s: the answer was cut off at %d tokens, which is what it left", m.boundBy, asked.left),
 	)
 }
@@ -116,7 +117,7 @@ func (m *machine) tokensOver() string {
 		passed("maxInputTokens", usage.InputTokens, limits.MaxInputTokens),
 		passed("maxOutputTokens", usage.OutputTokens, limits.MaxOutputTokens),
 		passed("maxTotalTokens", usage.TotalTokens, limits.MaxTotalTokens),
-		passed("maxCost", usage.CostMicros, limits.MaxCost),
+		passed(maxCost, usage.CostMicros, limits.MaxCost),
 	)
 }
 
@@ -131,22 +132,33 @@ func (m *machine) toolCallsOver(calls []execution.ToolCall) string {
 	return passed("maxToolCalls", projected, m.state.Limits.MaxToolCalls)
 }
 
+const maxCost = "maxCost"
+
+// figure writes a figure of a limit as agent files do: money in the currency of the prices, all else as a number.
+func figure(name string, n int64) string {
+	if name == maxCost {
+		return fmt.Sprintf("%.6f", float64(n)/1e6)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
 func reached(name string, used, limit int64) string {
 	if limit > 0 && used >= limit {
-		return fmt.Sprintf("%s (%d)", name, limit)
+		return fmt.Sprintf("%s (%s)", name, figure(name, limit))
 	}
 	return ""
 }
 
 func passed(name string, used, limit int64) string {
 	if limit > 0 && used > limit {
-		return fmt.Sprintf("%s (%d)", name, limit)
+		return fmt.Sprintf("%s (%s)", name, figure(name, limit))
 	}
 	return ""
 }
 
 func wouldPass(name string, used, next, limit int64) string {
-	return fmt.Sprintf("%s (%d): %d are used, and the next request may need %d", name, limit, used, next)
+	return fmt.Sprintf("%s (%s): %s are used, and the next request may need %s", name,
+		figure(name, limit), figure(name, used), figure(name, next))
 }
 
 func first(names ...string) string {

@@ -94,7 +94,7 @@ func standing(view execution.View) (lines [][2]string) {
 		lines = append(lines, [2]string{"requested", "pause"})
 	}
 	if view.Suspension != nil {
-		lines = append(lines, [2]string{"suspended", suspensionText(*view.Suspension)}, [2]string{"go on with", resumeCommand(view.ID)})
+		lines = append(lines, [2]string{"suspended", suspensionText(*view.Suspension)}, [2]string{"go on with", resumeCommand(view.ID, view.Suspension)})
 	}
 	if view.Interaction != nil && view.State == execution.WaitingForInput {
 		lines = append(lines, [2]string{"asks", oneLine(view.Interaction.Prompt)}, [2]string{"answer with", answerCommand(view.ID, view.Interaction)})

@@ -250,7 +250,8 @@ func (w *watcher) suspended(ctx context.Context) (bool, error) {
 	if err != nil || view.State != execution.Suspended {
 		return false, nil // the next look around tells
 	}
-	w.render.note("Suspended: it does nothing until it is resumed. When what stopped it is mended: %s", resumeCommand(w.id))
+	w.render.note("Suspended: it does nothing until it is resumed. When what stopped it is mended: %s",
+		resumeCommand(w.id, view.Suspension))
 	return true, &exit{code: exitSuspended}
 }
 

@@ -58,7 +58,7 @@ func (w *watcher) need(need execution.WhyNeed) {
 		w.render.note("%s. Answer with: %s", waitingFor(need.Interaction), answerCommand(need.Execution, need.Interaction))
 	case need.Suspension != nil:
 		w.render.note("%s (%s) is suspended, %s. When what stopped it is mended: %s", need.Execution, oneLine(need.Agent),
-			suspensionText(*need.Suspension), resumeCommand(need.Execution))
+			suspensionText(*need.Suspension), resumeCommand(need.Execution, need.Suspension))
 	}
 }
 

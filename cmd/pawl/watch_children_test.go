@@ -67,7 +67,7 @@ func TestWatch_SaysWhatTheChildrenNeedWhenThatChanges(t *testing.T) {
            call_0_1  confirm {"question":"Book it?"}
            call_0_2  refund {}
            Waiting for a person. Answer with: pawl input `+string(firstChild)+` --request req-1 --approve (or --reject, --edit ARGUMENTS, --answer RESULT; --call CALL for one of them)
-           `+string(secondChild)+` (writer) is suspended, limit: maxTurns (1). When what stopped it is mended: pawl resume `+string(secondChild)+`
+           `+string(secondChild)+` (writer) is suspended, limit: maxTurns (1). When what stopped it is mended: pawl resume `+string(secondChild)+` --limits maxTurns=MORE
    0.000s  execution_completed
 `)
 		require.NotContains(t, got.out, "Another node", "what a child does that works is its own log's")

@@ -88,7 +88,7 @@ func needRows(id execution.ID, need execution.WhyNeed) (rows [][]string) {
 		}
 		rows = append(rows, []string{"answer with", answerCommand(need.Execution, need.Interaction)})
 	case need.Suspension != nil:
-		rows = append(rows, []string{"suspended", suspensionText(*need.Suspension)}, []string{"go on with", resumeCommand(need.Execution)})
+		rows = append(rows, []string{"suspended", suspensionText(*need.Suspension)}, []string{"go on with", resumeCommand(need.Execution, need.Suspension)})
 	}
 	return rows
 }
@@ -98,8 +98,18 @@ func suspensionText(s execution.Suspension) string {
 	return strings.TrimSuffix(string(s.Reason)+": "+oneLine(s.Detail), ": ")
 }
 
-// resumeCommand is what a person types to resume.
-func resumeCommand(id execution.ID) string { return fmt.Sprintf("%s resume %s", self(), id) }
+// resumeCommand is what a person types to resume what is suspended for this: with more of a limit that is the reason.
+func resumeCommand(id execution.ID, s *execution.Suspension) string {
+	command := fmt.Sprintf("%s resume %s", self(), id)
+	if s == nil || s.Reason != execution.ReasonLimit {
+		return command
+	}
+	limit, _, _ := strings.Cut(s.Detail, " ")
+	if limit = strings.TrimSuffix(limit, ":"); setLimit(new(execution.Limits), limit, "1") != nil {
+		return command
+	}
+	return fmt.Sprintf("%s --limits %s=MORE", command, limit) // without more it would stop at the same place
+}
 
 func queueText(q execution.WhyQueue) string {
 	text := ""
