@@ -126,6 +126,9 @@ func (m *machine) charge(model agent.Model, reported *execution.Usage) {
 	usage := execution.Usage{}
 	if reported != nil {
 		usage = *reported
+		for _, count := range usageCounts(&usage) { // what a server reports that counts wrong must not take anything back
+			*count = max(0, *count)
+		}
 		if usage.TotalTokens == 0 {
 			usage.TotalTokens = addUp(usage.InputTokens, usage.OutputTokens)
 		}

@@ -90,6 +90,7 @@ func (h *holder) writeAll(ctx context.Context, chain []link) (kept bool, _ error
 	case errors.Is(err, journal.ErrLimit) && last.node != RunFailed:
 		h.position = last.before
 		m := last.machine
+		m.state.MessageCount -= len(last.commit.Messages) // they were refused
 		return h.commit(ctx, m, m.fail(execution.CodeEventLimitExceeded, "the execution's log is full"))
 	case err != nil:
 		return false, fmt.Errorf("commit step %d of %s: %w", commit.Reaches(), commit.Execution, err)

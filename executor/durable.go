@@ -25,6 +25,8 @@ type Store interface {
 	AttachDelegation(ctx context.Context, hold journal.Hold, delegation journal.Delegation) (journal.Execution, error)
 	// Definition returns a stored definition, or journal.ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
+	// Events reads the log: what a hook has decided at run_start is said nowhere else.
+	Events(ctx context.Context, id execution.ID, after execution.Sequence, limit int) ([]execution.Event, error)
 	// Messages reads a page of the history of the execution's conversation.
 	Messages(ctx context.Context, id execution.ID, from, limit int) ([][]byte, error)
 	// PublishFrame sends a frame to those who follow the execution now, and says how many processes are known to.

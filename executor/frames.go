@@ -162,10 +162,10 @@ func prefix(text string, room int) int {
 	return max(0, room)
 }
 
-// run sends the first frame at once and then one per interval. At the end it sends what is left but for tool_progress: the
-// progress of a call that is over is no news.
+// run sends the first frame at once and then one per interval, and at the end what is left.
 func (f *frames) run() {
 	defer close(f.finished)
+	defer f.flush()
 	ticker := time.NewTicker(frameInterval)
 	defer ticker.Stop()
 	for {
@@ -173,13 +173,24 @@ func (f *frames) run() {
 			f.drop()
 		}
 		select {
+		case <-f.done: // also when the ticker is ready as well
+			return
+		default:
+		}
+		select {
 		case <-ticker.C:
 		case <-f.done:
-			for frame, ok := f.next(); ok; frame, ok = f.next() {
-				if frame.Type != execution.FrameToolProgress && !f.sent(frame) {
-					return
-				}
-			}
+			return
+		}
+	}
+}
+
+// flush sends what is left but for tool_progress: the progress of a call that is over is no news. The step waits for that, so
+// what a slow store has not taken by then is lost.
+func (f *frames) flush() {
+	until := time.Now().Add(frameTimeout)
+	for frame, ok := f.next(); ok && time.Now().Before(until); frame, ok = f.next() {
+		if frame.Type != execution.FrameToolProgress && !f.sent(frame) {
 			return
 		}
 	}

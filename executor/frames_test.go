@@ -298,3 +298,20 @@ func (n streaming) Generate(_ context.Context, _ local.ModelRequest, sink local.
 	}
 	return text("done"), nil
 }
+
+// A journal that is slow to take frames does not hold up the step.
+func TestFramesThatASlowStoreHasNotTakenAreLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &frames{send: func(execution.Frame) (int, error) {
+			<-time.After(frameTimeout - time.Millisecond)
+			return 1, nil
+		}}
+		for i := range maxPendingFrames {
+			f.Frame(execution.Frame{Type: execution.FrameTextDelta, CallID: execution.NewCallID(0, i), Text: "x"})
+		}
+		began := time.Now()
+		f.close()
+		require.LessOrEqual(t, time.Since(began), 4*frameTimeout)
+	})
+}

@@ -96,7 +96,7 @@ func (h *holder) step(ctx, node context.Context) (kept bool, err error) {
 	began := time.Now()
 	h.nodes++
 	h.frames = newFrames(ctx, h.claimed.Execution.ID, h.position.step, h.durable.cfg.Store)
-	m, err := h.prepare(node)
+	m, err := h.ready(node)
 	a := advance{state: RunState{Usage: h.position.usage}}
 	if err == nil {
 		traced, end := h.span(node)
@@ -111,13 +111,14 @@ func (h *holder) step(ctx, node context.Context) (kept bool, err error) {
 	return h.conclude(ctx, m, a, err)
 }
 
-// endAtDeadline ends the node at the execution's deadline; the answer takes that back.
+// endAtDeadline ends the node at the execution's deadline; the answer takes that back. One that has passed already ends
+// nothing: the machine sees it first of all, and what it takes to come that far is not to be interrupted.
 func (h *holder) endAtDeadline() (undo func()) {
 	row := &h.claimed.Execution
-	if row.DeadlineAtMs == 0 {
+	left := time.Duration(row.DeadlineAtMs-h.claimed.NowMs) * time.Millisecond
+	if row.DeadlineAtMs == 0 || left <= 0 {
 		return func() {}
 	}
-	left := time.Duration(row.DeadlineAtMs-h.claimed.NowMs) * time.Millisecond
 	timer := time.AfterFunc(left, func() { h.end(ErrDeadline) })
 	return func() { timer.Stop() }
 }
@@ -132,6 +133,17 @@ func (h *holder) work(ctx context.Context, m *machine) (a advance, err error) {
 		}
 	}()
 	return m.run(ctx)
+}
+
+// ready is prepare; a panic, say of a kit's builder, is an error of this execution and of no other one.
+func (h *holder) ready(ctx context.Context) (m *machine, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			h.log().ErrorContext(ctx, "a node panicked", "node", h.position.node, "panic", r, "stack", string(debug.Stack()))
+			m, err = nil, &local.Error{Kind: local.Transient, Code: "panic", Message: fmt.Sprint(r)}
+		}
+	}()
+	return h.prepare(ctx)
 }
 
 // prepare reads the checkpoint and makes its definition ready.
@@ -186,28 +198,6 @@ func (h *holder) lost(checkpoint *Checkpoint) int {
 	return h.claimed.Execution.Reclaims - int(charged)
 }
 
-// suspendedError is a hook's decision to suspend at a boundary that is persisted already.
-type suspendedError struct{ reason string }
-
-func (e *suspendedError) Error() string { return "suspended by policy: " + e.reason }
-
-// consultOpening asks the hook about run_start, whose checkpoint is written where executions are reserved. It is asked
-// before anything but the claims has happened, so a resume goes on behind the boundary.
-func (h *holder) consultOpening(ctx context.Context, checkpoint Checkpoint) error {
-	row := &h.claimed.Execution
-	if checkpoint.Node != RunStart || int(row.LastSequence) > 2+row.Reclaims+row.Attempts {
-		return nil
-	}
-	decision, err := consult(ctx, h.durable.cfg.Hook, h.named(checkpoint))
-	if err != nil {
-		return err
-	}
-	if reason, suspends := decision.Suspends(); suspends {
-		return &suspendedError{reason: reason}
-	}
-	return nil
-}
-
 // named fills in the ids.
 func (h *holder) named(c Checkpoint) Checkpoint {
 	c.ExecutionID, c.ConversationID = h.claimed.Execution.ID, h.claimed.Execution.ConversationID
@@ -233,6 +223,8 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 		back.suspension = &execution.Suspension{Reason: execution.ReasonPolicy, Detail: suspended.reason}
 	case errors.Is(err, errAhead): // the node runs again once its boundary is written
 		return h.flush(ctx)
+	case errors.As(err, &failed) && h.node.Err() == nil: // whatever the hook's own store says
+		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)
 	case errors.Is(err, ErrUserCancel), errors.Is(err, ErrTrustEnded), errors.Is(err, ErrDrained), unavailable(err):
 	case errors.Is(err, execution.ErrNewer):
 		back.left = true
@@ -241,8 +233,6 @@ func (h *holder) conclude(ctx context.Context, m *machine, a advance, err error)
 		back.suspension = &execution.Suspension{Reason: execution.ReasonUnknownDefinition, Detail: err.Error()}
 	case errors.Is(err, journal.ErrLimit) && m != nil:
 		return h.commit(ctx, m, m.fail(execution.CodeEventLimitExceeded, "the execution's log is full"))
-	case errors.As(err, &failed):
-		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)
 	default:
 		h.log().ErrorContext(ctx, "a node failed", "node", h.position.node, "error", err)
 		back = *retryOf(Node(h.position.node), h.position.attempts, err, h.Jitter, back.unsent)

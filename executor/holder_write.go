@@ -27,9 +27,9 @@ func (h *holder) commit(ctx context.Context, m *machine, a advance) (kept bool, 
 		}}
 	}
 	l := link{machine: m, node: a.node, state: a.state, before: h.position, last: a.last}
-	if l.commit, err = h.commitOf(m, a, checkpoint); err != nil {
-		_, failed := h.flush(ctx)
-		return false, errors.Join(err, failed)
+	if l.commit, err = h.commitOf(m, a, checkpoint); err != nil { // what a model or a remote gave cannot be written
+		h.log().ErrorContext(ctx, "a boundary cannot be written", "node", a.node, "error", err)
+		return false, h.release(ctx, *retryOf(a.node, m.attempts, err, h.Jitter, nil), a.state.Usage)
 	}
 	var whole bool
 	if l.ledger, whole = h.ledgerAfter(&l.commit); whole && h.mayKeep(&l.commit) {

@@ -62,7 +62,7 @@ func (d *Durable) renewDue() {
 	together, ok := d.cfg.Store.(journal.Renewals)
 	if !ok || len(due) == 1 {
 		for i, h := range due {
-			go h.renewAlone(holds[i])
+			go h.renewAlone(time.Now(), holds[i])
 		}
 		return
 	}
@@ -91,15 +91,16 @@ func (d *Durable) renewTogether(store journal.Renewals, due []*holder, holds []j
 	cancel()
 	for i, h := range due {
 		if unavailable(answers[i].Err) {
-			go h.renewAlone(holds[i])
+			go h.renewAlone(sent, holds[i])
 			continue
 		}
 		h.renewed(sent, answers[i].Renewed, answers[i].Err)
 	}
 }
 
-// renewAlone renews the claim, or ends the node when trust ends without an answer.
-func (h *holder) renewAlone(hold journal.Hold) {
+// renewAlone renews the claim, or ends the node when trust ends without an answer. sent is from before the hold was shown
+// first: whichever try is answered, it may be the first one that moved the claim's end, and the others repeat its answer.
+func (h *holder) renewAlone(sent time.Time, hold journal.Hold) {
 	ctx, cancel := context.WithCancel(h.node)
 	defer cancel()
 	h.mu.Lock()
@@ -113,9 +114,7 @@ func (h *holder) renewAlone(hold journal.Hold) {
 	bounded, release := context.WithDeadline(ctx, h.trust.until())
 	defer release()
 	var renewed journal.Renewed
-	var sent time.Time
 	err := repeat(bounded, h.trust.until(), func(ctx context.Context) (err error) {
-		sent = time.Now()
 		renewed, err = h.durable.cfg.Store.Renew(ctx, hold, ttl)
 		return err
 	})
@@ -129,7 +128,7 @@ func (h *holder) renewAlone(hold journal.Hold) {
 func (h *holder) renewed(sent time.Time, renewed journal.Renewed, err error) {
 	h.mu.Lock()
 	h.renewal.busy, h.renewal.cancel = false, nil
-	h.renewal.due = time.Now().Add(h.durable.cfg.ClaimTTL / 3)
+	h.renewal.due = sent.Add(h.durable.cfg.ClaimTTL / 3)
 	over := h.renewal.stopped || h.node.Err() != nil
 	h.mu.Unlock()
 	switch {

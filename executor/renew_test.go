@@ -87,3 +87,37 @@ func TestCaseA18_ClaimsAreRenewedTogether(t *testing.T) {
 		}
 	})
 }
+
+// However often a renewal is tried, trust is counted from the first try: a later one may only repeat the answer to it.
+func TestTrustIsCountedFromTheFirstTryOfARenewal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		model, asked, cause := hanging()
+		lost := 0
+		w := newWorld(t, &agent.Definition{}, &local.Kit{Model: model}, func(c *Config) {
+			c.Store = &flaky{Store: c.Store, after: func(method string) error {
+				if method != "renew" {
+					return nil
+				}
+				if lost++; lost == 1 {
+					<-time.After(4 * time.Second) // the claim's end was moved at the beginning of this
+					return journal.ErrUnavailable
+				}
+				if lost > 2 {
+					return journal.ErrUnavailable
+				}
+				return nil
+			}}
+		})
+		w.to(BeforeModelRequest)
+		done := w.start()
+		<-asked
+		for lost < 2 {
+			<-time.After(100 * time.Millisecond)
+		}
+		ends := w.row().Claim.ExpiresAtMs
+		require.NoError(t, <-done)
+		require.ErrorIs(t, *cause.Load(), ErrTrustEnded)
+		require.LessOrEqual(t, time.Now().UnixMilli(), ends, "it stopped while the claim was its own")
+	})
+}

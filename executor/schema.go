@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -93,6 +94,13 @@ func (s *schemas) fits(schema json.RawMessage, document []byte) error {
 	return nil
 }
 
+// A misfit is told to models and people and stays in the history: so many places of it, each in so many bytes, are enough to
+// mend a document, which may have a hundred thousand of them or repeat all of its own text.
+const (
+	maxMisfits = 20
+	maxMisfit  = 256
+)
+
 // misfit says on one line where a document does not fit; the name of the schema, which says nothing, is left out.
 func misfit(err error) string {
 	text := err.Error()
@@ -101,8 +109,28 @@ func misfit(err error) string {
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	var points []string
+	left := 0
 	for line := range strings.Lines(text) {
-		points = append(points, strings.TrimPrefix(strings.TrimSpace(line), "- "))
+		if len(points) == maxMisfits {
+			left++
+			continue
+		}
+		points = append(points, shortened(strings.TrimPrefix(strings.TrimSpace(line), "- ")))
+	}
+	if left > 0 {
+		points = append(points, fmt.Sprintf("and %d more", left))
 	}
 	return strings.Join(points, "; ")
+}
+
+// shortened is a point without its middle if it is long: what is wrong stands at its end, where at its beginning.
+func shortened(point string) string {
+	if len(point) <= maxMisfit {
+		return point
+	}
+	tail := len(point) - maxMisfit/2
+	for tail < len(point) && !utf8.RuneStart(point[tail]) {
+		tail++
+	}
+	return point[:prefix(point, maxMisfit/2)] + " … " + point[tail:]
 }

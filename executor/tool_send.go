@@ -33,6 +33,9 @@ func (m *machine) carryOut(ctx context.Context, p *pending) {
 		return
 	}
 	if m.env.Sure(callCtx) != nil {
+		if ctx.Err() == nil { // its own time is over: else it would be tried at once, and for ever
+			p.transient = &local.Error{Kind: local.Transient, Code: "tool_timeout", Message: errToolTimeout.Error()}
+		}
 		return // interrupted before it was sent
 	}
 	p.sent = true
@@ -101,6 +104,9 @@ func (m *machine) callFailed(ctx context.Context, p *pending, err error) {
 			kind = local.Unknown
 		}
 	} else if ctx.Err() != nil && kind != local.Permanent && !errors.Is(context.Cause(ctx), errToolTimeout) {
+		if kind == local.Transient {
+			p.sent = false // nothing has happened: its mark is taken back
+		}
 		return // a broken request is what an interruption looks like
 	}
 	unsafe := p.spec.Recovery != agent.ReadOnly && p.spec.Recovery != agent.Idempotent && p.spec.Recovery != agent.Reconcile
