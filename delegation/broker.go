@@ -16,7 +16,7 @@ type Broker interface {
 	Check(grant Grant) error
 	// Establish makes the lease of an execution, or returns the one that it has. It returns ErrRefused when the caller may not
 	// have it, ErrLost when it was revoked before, or while it was made, and ErrUnavailable when nobody knows whether it has
-	// one now.
+	// one now. What an earlier execution of the same id has left is revoked first.
 	Establish(ctx context.Context, grant Grant) (Lease, error)
 	// Renew makes the lease last longer and raises its revision. A lease that lasts for a while is returned as it is, unless
 	// refused is its token: one that a service did not take, although it is not over. So many as come with the same one have it
@@ -27,16 +27,20 @@ type Broker interface {
 	// ErrUnavailable, and ErrExpired when the lease is to be renewed first.
 	Token(ctx context.Context, id execution.ID, ref Ref) (Token, error)
 	// Revoke ends the lease of an execution, if there is one, whatever its reference, and forgets what it stood for. A lease
-	// that is being made meanwhile, in any process, comes to nothing: what was granted for it is revoked too. It returns
-	// ErrUnavailable when it is to be called again.
-	Revoke(ctx context.Context, id execution.ID) error
+	// that is being made meanwhile, in any process, comes to nothing: what was granted for it is revoked too. Nothing is done to
+	// the lease of an execution of the same id that was created after bornMs. It returns ErrUnavailable when it is to be called
+	// again.
+	Revoke(ctx context.Context, id execution.ID, bornMs int64) error
 }
 
 // Grant is what a lease is made from.
 type Grant struct {
 	Execution execution.ID
-	Caller    execution.Credential
-	Request   execution.DelegationRequest
+	// BornMs is when the execution was created, in ms since 1970. It tells it from one that had its id before: an idempotency
+	// key, and the id that follows from it, may be used again when its execution was purged.
+	BornMs  int64
+	Caller  execution.Credential
+	Request execution.DelegationRequest
 }
 
 // Lease names what a broker has established. Ref is opaque and never logged: see Ref.

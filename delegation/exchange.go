@@ -133,6 +133,7 @@ func newName() string { return rand.Text() }
 type record struct {
 	Version      int                         `json:"v"`
 	Ref          Ref                         `json:"ref"`
+	BornMs       int64                       `json:"bornMs,omitempty"` // of the execution; 0: an earlier release wrote it
 	Revision     uint64                      `json:"revision"`
 	AccessToken  string                      `json:"accessToken"`
 	RefreshToken string                      `json:"refreshToken,omitempty"`
@@ -180,8 +181,8 @@ func (r record) take(now time.Time, granted tokens) record {
 }
 
 // load reads the record of an execution; nil when there is none. sealed is as it is stored.
-func (e *Exchange) load(ctx context.Context, id execution.ID) (found *record, sealed []byte, err error) {
-	sealed, err = e.cfg.Vault.Load(ctx, id)
+func (e *Exchange) load(ctx context.Context, id execution.ID, born int64) (found *record, sealed []byte, err error) {
+	sealed, err = e.cfg.Vault.Load(ctx, id, born)
 	if err != nil {
 		return nil, nil, unlessLost(err)
 	}
@@ -240,7 +241,7 @@ func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
 		return Lease{}, err
 	}
 	began := time.Now()
-	found, _, err := e.load(ctx, grant.Execution)
+	found, err := e.earlier(ctx, grant)
 	if err != nil {
 		return Lease{}, err
 	}
@@ -255,7 +256,7 @@ func (e *Exchange) Establish(ctx context.Context, grant Grant) (Lease, error) {
 		return Lease{}, err
 	}
 	faultpoint.Hit("delegation_granted")
-	made := record{Ref: Ref("lease_" + newName()), Request: request}.take(e.cfg.Now(), granted)
+	made := record{Ref: Ref("lease_" + newName()), BornMs: grant.BornMs, Request: request}.take(e.cfg.Now(), granted)
 	// What the server granted is kept whatever becomes of the request: else nobody could revoke it.
 	ctx = context.WithoutCancel(ctx)
 	stored, err := e.keep(ctx, grant.Execution, made, began.Add(2*e.cfg.Timeout))
@@ -277,7 +278,7 @@ func (e *Exchange) keep(ctx context.Context, id execution.ID, made record, until
 	}
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	stored, err := e.cfg.Vault.Create(ctx, id, sealed)
+	stored, err := e.cfg.Vault.Create(ctx, id, made.BornMs, sealed)
 	if err != nil {
 		return record{}, unlessLost(err)
 	}
@@ -288,7 +289,27 @@ func (e *Exchange) keep(ctx context.Context, id execution.ID, made record, until
 	if err != nil {
 		return record{}, err
 	}
+	if found.BornMs > made.BornMs {
+		return record{}, fmt.Errorf("%w: %s is a later execution's by now", ErrLost, id)
+	}
 	return *found, nil
+}
+
+// earlier is the lease that the execution has already; nil: none. One of an execution that had its id before, and whose clean-up
+// has not succeeded in all its retention, is revoked: it was made for another request.
+func (e *Exchange) earlier(ctx context.Context, grant Grant) (*record, error) {
+	found, _, err := e.load(ctx, grant.Execution, grant.BornMs)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	switch {
+	case found.BornMs == 0 || found.BornMs == grant.BornMs:
+		return found, nil
+	case found.BornMs > grant.BornMs:
+		return nil, fmt.Errorf("%w: %s is a later execution's by now", ErrLost, grant.Execution)
+	default:
+		return nil, e.Revoke(ctx, grant.Execution, found.BornMs)
+	}
 }
 
 // giveBack revokes tokens that no record holds, whatever becomes of the request.
@@ -315,7 +336,7 @@ func (e *Exchange) Token(ctx context.Context, id execution.ID, ref Ref) (Token, 
 
 // of is the record of a lease.
 func (e *Exchange) of(ctx context.Context, id execution.ID, ref Ref) (*record, []byte, error) {
-	found, sealed, err := e.load(ctx, id)
+	found, sealed, err := e.load(ctx, id, 0)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -328,17 +349,18 @@ func (e *Exchange) of(ctx context.Context, id execution.ID, ref Ref) (*record, [
 }
 
 // Revoke implements Broker. Whatever it finds, for as long as an exchange may be under way no lease is stored any more.
-func (e *Exchange) Revoke(ctx context.Context, id execution.ID) error {
+func (e *Exchange) Revoke(ctx context.Context, id execution.ID, bornMs int64) error {
 	var over []byte // the record whose tokens are revoked
 	for range maxRevokes {
-		left, err := e.cfg.Vault.Forget(ctx, id, over, 2*e.cfg.Timeout+refuseSlack)
+		left, err := e.cfg.Vault.Forget(ctx, id, bornMs, over, 2*e.cfg.Timeout+refuseSlack)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		if left == nil {
 			return nil
 		}
-		if err := e.end(ctx, id, left); err != nil {
+		later, err := e.end(ctx, id, bornMs, left)
+		if err != nil || later {
 			return err
 		}
 		over = left
@@ -346,12 +368,15 @@ func (e *Exchange) Revoke(ctx context.Context, id execution.ID) error {
 	return fmt.Errorf("%w: the lease of %s is renewed again and again", ErrUnavailable, id)
 }
 
-// end revokes the tokens of a record that is stored.
-func (e *Exchange) end(ctx context.Context, id execution.ID, sealed []byte) error {
+// end revokes the tokens of a record that is stored, unless it is a later execution's.
+func (e *Exchange) end(ctx context.Context, id execution.ID, bornMs int64, sealed []byte) (later bool, err error) {
 	found, err := e.unseal(id, sealed)
 	if err != nil { // nobody can read what to revoke
 		e.cfg.Logger.WarnContext(ctx, "a lease cannot be opened and is forgotten; its tokens run out by themselves", "execution", id)
-		return nil
+		return false, nil
 	}
-	return e.revoke(ctx, *found)
+	if found.BornMs > bornMs {
+		return true, nil
+	}
+	return false, e.revoke(ctx, *found)
 }

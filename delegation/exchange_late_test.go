@@ -50,8 +50,8 @@ func (s *scene) meeting(meet func()) *delegation.Exchange {
 func TestALeaseThatIsRevokedWhileItIsMadeComesToNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, nil)
-	late := s.meeting(func() { require.NoError(t, s.broker.Revoke(t.Context(), s.id)) })
-	grant := delegation.Grant{Execution: s.id, Caller: s.issuer.SignIn(t, delegationtest.User)}
+	late := s.meeting(func() { require.NoError(t, s.broker.Revoke(t.Context(), s.id, born)) })
+	grant := delegation.Grant{Execution: s.id, BornMs: born, Caller: s.issuer.SignIn(t, delegationtest.User)}
 	_, err := late.Establish(t.Context(), grant)
 	require.ErrorIs(t, err, delegation.ErrLost)
 	require.EqualValues(t, 1, s.issuer.Exchanges.Load())
@@ -67,9 +67,9 @@ func TestASecondLeaseThatComesWhenTheFirstIsRevokedComesToNothing(t *testing.T) 
 	s := newScene(t, nil)
 	late := s.meeting(func() {
 		s.established()
-		require.NoError(t, s.broker.Revoke(t.Context(), s.id))
+		require.NoError(t, s.broker.Revoke(t.Context(), s.id, born))
 	})
-	_, err := late.Establish(t.Context(), delegation.Grant{Execution: s.id, Caller: s.issuer.SignIn(t, delegationtest.User)})
+	_, err := late.Establish(t.Context(), delegation.Grant{Execution: s.id, BornMs: born, Caller: s.issuer.SignIn(t, delegationtest.User)})
 	require.ErrorIs(t, err, delegation.ErrLost)
 	require.EqualValues(t, 4, s.issuer.Revocations.Load(), "those of both")
 	s.forgotten()
@@ -82,8 +82,10 @@ type meetingVault struct {
 	once *sync.Once
 }
 
-func (v meetingVault) Forget(ctx context.Context, id execution.ID, was []byte, refuse time.Duration) ([]byte, error) {
-	left, err := v.Vault.Forget(ctx, id, was, refuse)
+func (v meetingVault) Forget(
+	ctx context.Context, id execution.ID, born int64, was []byte, refuse time.Duration,
+) ([]byte, error) {
+	left, err := v.Vault.Forget(ctx, id, born, was, refuse)
 	v.once.Do(v.meet)
 	return left, err
 }
@@ -103,7 +105,7 @@ func TestARevocationThatMeetsARenewalRevokesWhatThatGave(t *testing.T) {
 	revoker := s.at(func(cfg *delegation.ExchangeConfig) {
 		cfg.Vault = meetingVault{Vault: cfg.Vault, meet: renew, once: new(sync.Once)}
 	})
-	require.NoError(t, revoker.Revoke(t.Context(), s.id))
+	require.NoError(t, revoker.Revoke(t.Context(), s.id, born))
 	require.EqualValues(t, 1, s.issuer.Refreshes.Load())
 	require.False(t, s.issuer.Good(t, token.Value))
 	s.forgotten()
@@ -128,9 +130,9 @@ func TestManyThatEstablishAndRevokeAtOnceLeaveNothing(t *testing.T) {
 				}
 			})
 		}
-		wg.Go(func() { assert.NoError(t, s.broker.Revoke(t.Context(), s.id)) })
+		wg.Go(func() { assert.NoError(t, s.broker.Revoke(t.Context(), s.id, born)) })
 		wg.Wait()
-		require.NoError(t, s.broker.Revoke(t.Context(), s.id))
+		require.NoError(t, s.broker.Revoke(t.Context(), s.id, born))
 		s.forgotten()
 		require.Equal(t, 2*s.issuer.Exchanges.Load(), s.issuer.Revocations.Load(), "each token that was granted")
 		for token := range tokens.Range {

@@ -23,6 +23,9 @@ import (
 	"github.com/pawl-run/pawl/internal/redistest"
 )
 
+// born is when the executions were created.
+const born = 1_764_500_000_000
+
 func TestMain(m *testing.M) { redistest.Main(m) }
 
 // scene is a broker at a real server, with a real Redis.
@@ -60,7 +63,7 @@ func (s *scene) at(change func(*delegation.ExchangeConfig)) *delegation.Exchange
 }
 
 func (s *scene) establish(caller execution.Credential) (delegation.Lease, error) {
-	return s.broker.Establish(s.t.Context(), delegation.Grant{Execution: s.id, Caller: caller})
+	return s.broker.Establish(s.t.Context(), delegation.Grant{Execution: s.id, BornMs: born, Caller: caller})
 }
 
 func (s *scene) established() delegation.Lease {
@@ -77,7 +80,7 @@ func (s *scene) forgotten() {
 	s.t.Helper()
 	client := s.redis.Client(s.t)
 	for key, value := range s.dump() {
-		require.Equal(s.t, `string ""`, value, key)
+		require.Equal(s.t, fmt.Sprintf(`string "\x00%d"`, born), value, key)
 		expires, err := client.PTTL(s.t.Context(), key).Result()
 		require.NoError(s.t, err)
 		require.Positive(s.t, expires)
@@ -121,7 +124,7 @@ func TestALeaseGivesATokenThatTheServerTakesUntilItIsRevoked(t *testing.T) {
 	require.True(t, s.issuer.Good(t, token.Value))
 
 	for range 2 { // the second time there is nothing left to do
-		require.NoError(t, s.broker.Revoke(t.Context(), s.id))
+		require.NoError(t, s.broker.Revoke(t.Context(), s.id, born))
 		require.False(t, s.issuer.Good(t, token.Value))
 	}
 	require.True(t, s.issuer.Good(t, caller), "the caller's own token is not touched")
@@ -231,12 +234,12 @@ func TestRefusalsNameTheFieldAndLeaveNothing(t *testing.T) {
 		"an audience not allowed": {caller, execution.DelegationRequest{Audience: "bank"}, "delegation.audience"},
 		"a resource not allowed":  {caller, execution.DelegationRequest{Resource: "https://bank"}, "delegation.resource"},
 	} {
-		_, err := s.broker.Establish(t.Context(), delegation.Grant{Execution: s.id, Caller: c.caller, Request: c.request})
+		_, err := s.broker.Establish(t.Context(), delegation.Grant{Execution: s.id, BornMs: born, Caller: c.caller, Request: c.request})
 		var refusal *delegation.Refusal
 		require.ErrorAs(t, err, &refusal, name)
 		require.ErrorIs(t, err, delegation.ErrRefused, name)
 		require.Equal(t, c.field, refusal.Field, name)
-		known := s.broker.Check(delegation.Grant{Execution: s.id, Caller: c.caller, Request: c.request})
+		known := s.broker.Check(delegation.Grant{Execution: s.id, BornMs: born, Caller: c.caller, Request: c.request})
 		require.Equal(t, c.field != "", known != nil, "%s: what needs no server is refused without one", name)
 		require.Empty(t, s.dump(), name)
 	}
@@ -251,12 +254,12 @@ func TestAServerThatIsDownIsUnavailableAndNothingIsLost(t *testing.T) {
 		Execution: execution.NewID(9), Caller: execution.NewCredential("token"),
 	})
 	require.ErrorIs(t, err, delegation.ErrUnavailable)
-	require.ErrorIs(t, s.broker.Revoke(t.Context(), s.id), delegation.ErrUnavailable)
+	require.ErrorIs(t, s.broker.Revoke(t.Context(), s.id, born), delegation.ErrUnavailable)
 	require.Len(t, s.dump(), 1, "what is to be revoked is not forgotten")
 	s.issuer.Down.Store(false)
 	_, err = s.broker.Token(t.Context(), s.id, lease.Ref)
 	require.NoError(t, err)
-	require.NoError(t, s.broker.Revoke(t.Context(), s.id))
+	require.NoError(t, s.broker.Revoke(t.Context(), s.id, born))
 	s.forgotten()
 }
 
@@ -285,7 +288,7 @@ func TestNoSecretIsInRedisInAnErrorOrInALog(t *testing.T) {
 	}
 	s.issuer.Down.Store(true)
 	_, err = s.establish(caller)
-	seen += fmt.Sprint(err, s.broker.Revoke(t.Context(), s.id)) + log.String()
+	seen += fmt.Sprint(err, s.broker.Revoke(t.Context(), s.id, born)) + log.String()
 	for _, secret := range []string{
 		caller.Reveal(), token.Value.Reveal(), string(lease.Ref), delegationtest.ClientSecret,
 	} {
@@ -312,7 +315,7 @@ func TestKeysAreChangedByPuttingANewOneInFront(t *testing.T) {
 	other := s.at(ring(delegationtest.Key(1)))
 	_, err = other.Token(t.Context(), s.id, lease.Ref)
 	require.ErrorIs(t, err, delegation.ErrLost)
-	require.NoError(t, other.Revoke(t.Context(), s.id), "what nobody can open is forgotten")
+	require.NoError(t, other.Revoke(t.Context(), s.id, born), "what nobody can open is forgotten")
 	s.forgotten()
 }
 
@@ -420,7 +423,7 @@ func TestACallerThatGoesAwayDoesNotLoseWhatTheServerGave(t *testing.T) {
 	gone := s.at(func(cfg *delegation.ExchangeConfig) {
 		cfg.HTTP = &http.Client{Transport: leaving{cancel}}
 	})
-	lease, err := gone.Establish(ctx, delegation.Grant{Execution: s.id, Caller: s.issuer.SignIn(t, delegationtest.User)})
+	lease, err := gone.Establish(ctx, delegation.Grant{Execution: s.id, BornMs: born, Caller: s.issuer.SignIn(t, delegationtest.User)})
 	require.NoError(t, err)
 	_, err = s.broker.Token(t.Context(), s.id, lease.Ref)
 	require.NoError(t, err)
@@ -440,7 +443,7 @@ func TestTheStaticBrokerGivesItsTokenToAll(t *testing.T) {
 	broker, err := delegation.NewStatic("static-token", delegation.Allowed{Scopes: []string{"read"}})
 	require.NoError(t, err)
 	id := execution.NewID(3)
-	_, err = broker.Establish(t.Context(), delegation.Grant{Execution: id, Request: execution.DelegationRequest{Scopes: []string{"write"}}})
+	_, err = broker.Establish(t.Context(), delegation.Grant{Execution: id, BornMs: born, Request: execution.DelegationRequest{Scopes: []string{"write"}}})
 	require.ErrorIs(t, err, delegation.ErrRefused)
 	lease, err := broker.Establish(t.Context(), delegation.Grant{Execution: id})
 	require.NoError(t, err)
@@ -448,5 +451,5 @@ func TestTheStaticBrokerGivesItsTokenToAll(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "static-token", token.Value.Reveal())
 	require.NotContains(t, fmt.Sprintf("%+v", broker), "static-token")
-	require.NoError(t, broker.Revoke(t.Context(), id))
+	require.NoError(t, broker.Revoke(t.Context(), id, born))
 }

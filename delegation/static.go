@@ -52,4 +52,4 @@ func (s *Static) Token(context.Context, execution.ID, Ref) (Token, error) {
 }
 
 // Revoke implements Broker.
-func (s *Static) Revoke(context.Context, execution.ID) error { return nil }
+func (s *Static) Revoke(context.Context, execution.ID, int64) error { return nil }

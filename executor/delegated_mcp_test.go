@@ -166,7 +166,7 @@ func TestTwoCallersAtOneMCPServer(t *testing.T) {
 				v.to(RunComplete)
 				require.Equal(t, 3, strings.Count(results(t, v.world), "files of "+user), results(t, v.world))
 				require.EqualValues(t, 2, v.row().Delegation.Revision, "it was renewed on the way")
-				require.NoError(t, v.broker.Revoke(t.Context(), v.id))
+				require.NoError(t, v.broker.Revoke(t.Context(), v.id, v.row().CreatedAtMs))
 			})
 		}
 	})
@@ -192,7 +192,7 @@ func TestAnMCPServerWhoseCallerIsLostOnTheWay(t *testing.T) {
 	d := newDrive(t)
 	v := d.visitor(t, delegationtest.User)
 	v.calledOnce(t)
-	require.NoError(t, v.broker.Revoke(t.Context(), v.id))
+	require.NoError(t, v.broker.Revoke(t.Context(), v.id, v.row().CreatedAtMs))
 	v.to(RunComplete)
 	said := results(t, v.world)
 	require.Equal(t, 1, strings.Count(said, "files of "))

@@ -59,15 +59,15 @@ func (s *Service) mayDelegate(sub submission, definition *agent.Definition) erro
 	case !slices.ContainsFunc(definition.Tools, func(t agent.Tool) bool { return t.Auth == agent.AuthDelegation }):
 		return invalid(fieldDelegation, "the agent has no tool that says auth: delegation, so nothing would use it")
 	}
-	err := s.cfg.Broker.Check(sub.grant())
+	err := s.cfg.Broker.Check(sub.grant(0))
 	if refusal := (*delegation.Refusal)(nil); errors.As(err, &refusal) {
 		return invalid(refusal.Field, "%s", refusal.Reason).Because(err)
 	}
 	return err
 }
 
-func (sub submission) grant() delegation.Grant {
-	return delegation.Grant{Execution: sub.id, Caller: sub.credential, Request: *sub.request.Delegation}
+func (sub submission) grant(bornMs int64) delegation.Grant {
+	return delegation.Grant{Execution: sub.id, BornMs: bornMs, Caller: sub.credential, Request: *sub.request.Delegation}
 }
 
 // delegate establishes the lease that the row was reserved for and attaches it: only then can anybody claim the row. When
@@ -77,7 +77,7 @@ func (s *Service) delegate(ctx context.Context, sub submission, row journal.Exec
 	if row.State != execution.Queued || row.Delegation == nil || row.Delegation.LeaseRef != "" {
 		return row, nil
 	}
-	lease, err := s.cfg.Broker.Establish(ctx, sub.grant())
+	lease, err := s.cfg.Broker.Establish(ctx, sub.grant(row.CreatedAtMs))
 	faultpoint.Hit("delegation_established")
 	if errors.Is(err, delegation.ErrLost) {
 		return s.revokedMeanwhile(ctx, sub, row, err)
@@ -109,10 +109,16 @@ func (s *Service) revokedMeanwhile(
 	defer cancel()
 	row, err := s.cfg.Journal.Get(ctx, row.ID)
 	if err == nil && !row.State.Terminal() && row.State != execution.Finalizing {
-		// An earlier execution of the same key, which was purged a moment ago, has left its mark: it goes by itself.
-		return row, s.notDelegated(ctx, sub, row.ID, lost)
+		return row, keyMarked().Because(lost)
 	}
 	return row, err
+}
+
+// keyMarked is the answer where an earlier execution of the same key, which was purged, has left a mark that does not say whose it
+// is (an earlier release wrote it, or Redis's clock went back): it goes by itself.
+func keyMarked() *execution.APIError {
+	return execution.NewAPIError(execution.Conflict, "the delegation of an earlier execution with this Idempotency-Key was revoked a moment ago: "+
+		"submit again in a quarter of an hour, or with another key now").In(fieldDelegation).After(time.Minute)
 }
 
 // notDelegated says why there is no lease. The row ends when nobody can come back for it.

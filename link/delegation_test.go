@@ -225,12 +225,25 @@ func TestALeaseThatIsRevokedWhileItIsMadeShowsWhatHasBecomeOfItsExecution(t *tes
 	}
 }
 
+func TestALeaseIsMadeForTheExecutionThatWasReserved(t *testing.T) {
+	t.Parallel()
+	broker := &brokers{}
+	linked, _, _, request := delegating(t, broker)
+	created, err := linked.Create(t.Context(), "key", request)
+	require.NoError(t, err)
+	require.Equal(t, created.View.CreatedAtMs, broker.grants[0].BornMs, "another one of the same key has another birth")
+}
+
 func TestARevocationOfAnEarlierExecutionOfTheKeyGoesByItself(t *testing.T) {
 	t.Parallel()
 	broker := &brokers{establish: fmt.Errorf("revoked before: %w", delegation.ErrLost)}
 	linked, store, _, request := delegating(t, broker)
 	_, err := linked.Create(t.Context(), "key", request)
-	require.ErrorIs(t, err, execution.ErrUnavailable)
+	var problem *execution.APIError
+	require.ErrorAs(t, err, &problem)
+	require.Equal(t, execution.Conflict, problem.Code)
+	require.Contains(t, problem.Detail, "with another key")
+	require.Positive(t, problem.RetryAfter)
 	row, err := store.Get(t.Context(), broker.grants[0].Execution)
 	require.NoError(t, err)
 	require.Equal(t, execution.Queued, row.State, "somebody may come back for it")

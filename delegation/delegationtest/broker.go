@@ -48,7 +48,7 @@ func RunBroker(t *testing.T, open func(*testing.T) BrokerCase) {
 
 func (c BrokerCase) establish(t *testing.T, id execution.ID) (delegation.Lease, error) {
 	t.Helper()
-	return c.Broker.Establish(t.Context(), delegation.Grant{Execution: id, Caller: c.Caller})
+	return c.Broker.Establish(t.Context(), delegation.Grant{Execution: id, BornMs: born, Caller: c.Caller})
 }
 
 func (c BrokerCase) established(t *testing.T, id execution.ID) delegation.Lease {
@@ -91,7 +91,7 @@ func refusedToken(t *testing.T, c BrokerCase, id execution.ID) {
 }
 
 func tooMuchRefused(t *testing.T, c BrokerCase, id execution.ID) {
-	grant := delegation.Grant{Execution: id, Caller: c.Caller, Request: c.TooMuch}
+	grant := delegation.Grant{Execution: id, BornMs: born, Caller: c.Caller, Request: c.TooMuch}
 	require.ErrorIs(t, c.Broker.Check(grant), delegation.ErrRefused)
 	_, err := c.Broker.Establish(t.Context(), grant)
 	require.ErrorIs(t, err, delegation.ErrRefused)
@@ -113,20 +113,20 @@ func oneLease(t *testing.T, c BrokerCase, id execution.ID) {
 
 func revokedTwice(t *testing.T, c BrokerCase, id execution.ID) {
 	for range 2 {
-		require.NoError(t, c.Broker.Revoke(t.Context(), id))
+		require.NoError(t, c.Broker.Revoke(t.Context(), id, born))
 	}
 }
 
 func noLeaseAfter(t *testing.T, c BrokerCase, id execution.ID) {
 	lease := c.established(t, id)
-	require.NoError(t, c.Broker.Revoke(t.Context(), id))
+	require.NoError(t, c.Broker.Revoke(t.Context(), id, born))
 	c.over(t, id, lease.Ref)
-	require.NoError(t, c.Broker.Revoke(t.Context(), id))
+	require.NoError(t, c.Broker.Revoke(t.Context(), id, born))
 	c.over(t, id, lease.Ref)
 }
 
 func noLateLease(t *testing.T, c BrokerCase, id execution.ID) {
-	require.NoError(t, c.Broker.Revoke(t.Context(), id))
+	require.NoError(t, c.Broker.Revoke(t.Context(), id, born))
 	c.over(t, id, "lease")
 }
 

@@ -20,6 +20,7 @@ func vaultClauses() map[string]func(*testing.T, delegation.Vault, execution.ID) 
 		"a record is replaced when it is as it was":                                          replacedAsItWas,
 		"a forgotten record is gone, and no other one":                                       forgottenAsItWas,
 		"nothing is stored where something or nothing was forgotten, until that is long ago": storedUntilForgotten,
+		"what was forgotten keeps nothing from an execution that was born later":             laterOne,
 		"one of creating and forgetting is first":                                            createOrForget,
 		"one at a time has the lock":                                                         oneLock,
 	}
@@ -36,23 +37,26 @@ func RunVault(t *testing.T, open func(*testing.T) delegation.Vault) {
 	}
 }
 
-const refusal = time.Hour
+const (
+	refusal = time.Hour
+	born    = int64(1_764_500_000_000) // of the execution
+)
 
 func one() []byte { return []byte{1, 0, 0xff, 'o'} }
 func two() []byte { return []byte{1, 0, 0xff, 't'} }
 
 func holds(t *testing.T, vault delegation.Vault, id execution.ID, want []byte) {
 	t.Helper()
-	found, err := vault.Load(t.Context(), id)
+	found, err := vault.Load(t.Context(), id, born)
 	require.NoError(t, err)
 	require.Equal(t, want, found)
 }
 
 func refuses(t *testing.T, vault delegation.Vault, id execution.ID) {
 	t.Helper()
-	_, err := vault.Create(t.Context(), id, two())
+	_, err := vault.Create(t.Context(), id, born, two())
 	require.ErrorIs(t, err, delegation.ErrLost)
-	_, err = vault.Load(t.Context(), id)
+	_, err = vault.Load(t.Context(), id, born)
 	require.ErrorIs(t, err, delegation.ErrLost)
 	replaced, err := vault.Replace(t.Context(), id, one(), two())
 	require.NoError(t, err)
@@ -61,14 +65,14 @@ func refuses(t *testing.T, vault delegation.Vault, id execution.ID) {
 
 func create(t *testing.T, vault delegation.Vault, id execution.ID, record, stored []byte) {
 	t.Helper()
-	found, err := vault.Create(t.Context(), id, record)
+	found, err := vault.Create(t.Context(), id, born, record)
 	require.NoError(t, err)
 	require.Equal(t, stored, found)
 }
 
 func forget(t *testing.T, vault delegation.Vault, id execution.ID, was, left []byte) {
 	t.Helper()
-	found, err := vault.Forget(t.Context(), id, was, refusal)
+	found, err := vault.Forget(t.Context(), id, born, was, refusal)
 	require.NoError(t, err)
 	require.Equal(t, left, found)
 }
@@ -79,7 +83,7 @@ func firstStays(t *testing.T, vault delegation.Vault, id execution.ID) {
 	create(t, vault, id, two(), one())
 	create(t, vault, id, one(), one())
 	holds(t, vault, id, one())
-	_, err := vault.Create(t.Context(), execution.NewID(1), nil)
+	_, err := vault.Create(t.Context(), execution.NewID(1), born, nil)
 	require.Error(t, err, "no record is empty")
 	require.NotErrorIs(t, err, delegation.ErrLost)
 }
@@ -112,14 +116,35 @@ func forgottenAsItWas(t *testing.T, vault delegation.Vault, id execution.ID) {
 func storedUntilForgotten(t *testing.T, vault delegation.Vault, id execution.ID) {
 	forget(t, vault, id, nil, nil)
 	refuses(t, vault, id)
-	left, err := vault.Forget(t.Context(), id, nil, time.Millisecond)
+	left, err := vault.Forget(t.Context(), id, born, nil, time.Millisecond)
 	require.NoError(t, err)
 	require.Nil(t, left)
 	require.Eventually(t, func() bool {
-		found, err := vault.Load(t.Context(), id)
+		found, err := vault.Load(t.Context(), id, born)
 		return err == nil && found == nil
 	}, 30*time.Second, time.Millisecond, "the mark goes by itself")
 	create(t, vault, id, two(), two())
+}
+
+func laterOne(t *testing.T, vault delegation.Vault, id execution.ID) {
+	forget(t, vault, id, nil, nil)
+	found, err := vault.Load(t.Context(), id, born+1)
+	require.NoError(t, err)
+	require.Nil(t, found, "there is none yet")
+	found, err = vault.Create(t.Context(), id, born+1, one())
+	require.NoError(t, err)
+	require.Equal(t, one(), found)
+	create(t, vault, id, two(), one()) // one that comes late finds the other's
+	left, err := vault.Forget(t.Context(), id, born+1, one(), refusal)
+	require.NoError(t, err)
+	require.Nil(t, left)
+	forget(t, vault, id, nil, nil) // of the earlier one, once more
+	for _, late := range []int64{born, born + 1} {
+		_, err = vault.Create(t.Context(), id, late, two())
+		require.ErrorIs(t, err, delegation.ErrLost)
+	}
+	_, err = vault.Create(t.Context(), execution.NewID(1), born, []byte{0, 'x'})
+	require.Error(t, err, "no record looks like a mark")
 }
 
 func createOrForget(t *testing.T, vault delegation.Vault, id execution.ID) {
@@ -127,14 +152,14 @@ func createOrForget(t *testing.T, vault delegation.Vault, id execution.ID) {
 	var stored, left atomic.Int64
 	for range 8 {
 		wg.Go(func() {
-			if _, err := vault.Create(t.Context(), id, one()); err == nil {
+			if _, err := vault.Create(t.Context(), id, born, one()); err == nil {
 				stored.Add(1)
 			} else {
 				assert.ErrorIs(t, err, delegation.ErrLost)
 			}
 		})
 		wg.Go(func() {
-			found, err := vault.Forget(t.Context(), id, nil, refusal)
+			found, err := vault.Forget(t.Context(), id, born, nil, refusal)
 			assert.NoError(t, err)
 			if found != nil {
 				left.Add(1)

@@ -87,6 +87,6 @@ func (r revoker) Clean(ctx context.Context, row journal.Execution) error {
 	case r.broker == nil:
 		return errNoBroker
 	default:
-		return r.broker.Revoke(ctx, row.ID)
+		return r.broker.Revoke(ctx, row.ID, row.CreatedAtMs)
 	}
 }
