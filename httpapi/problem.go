@@ -88,7 +88,7 @@ func (s *Server) problem(err error, c echo.Context) *execution.APIError {
 func fromFramework(status int, c echo.Context) *execution.APIError {
 	switch status {
 	case http.StatusNotFound:
-		return execution.NewAPIError(execution.NotFound, "there is nothing at this path").In("path")
+		return execution.NewAPIError(execution.NotFound, "there is nothing at this path; /docs says what there is, and people go to /dashboard/").In("path")
 	case http.StatusMethodNotAllowed:
 		return execution.NewAPIError(execution.MethodNotAllowed, "%s is not allowed here; allowed: %s",
 			c.Request().Method, c.Response().Header().Get(echo.HeaderAllow)).In("method")
