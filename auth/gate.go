@@ -3,8 +3,10 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +24,12 @@ type Config struct {
 	KeysConfig
 	// Issuer names callers by tokens of an OpenID Connect issuer, beside the keys. nil: keys alone.
 	Issuer *Issuer
-	Logger *slog.Logger // nil: slog.Default()
+	// LoginRate bounds the logins that one address may try in a minute; the way to the issuer's page counts as one, and so does the
+	// way back. 0: no bound.
+	LoginRate int
+	// Proxies are those whose X-Forwarded-For is taken for the address of a request. None: that of the connection is.
+	Proxies []netip.Prefix
+	Logger  *slog.Logger // nil: slog.Default()
 }
 
 // Gate knows who sends a request: New's by keys, Open's and By's otherwise. It is safe for concurrent use.
@@ -35,7 +42,9 @@ type Gate struct {
 	enter    func(*http.Request) (*Visit, error)
 	issuer   *Issuer
 	begun    begunLogins // on the issuer's page
-	failures *failures
+	failures *tries
+	logins   *tries // nil: no bound
+	proxies  []netip.Prefix
 	logger   *slog.Logger
 }
 
@@ -48,11 +57,18 @@ func New(rdb redis.UniversalClient, cfg Config) (*Gate, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.LoginRate < 0 {
+		return nil, fmt.Errorf("auth: LoginRate must not be negative, is %d", cfg.LoginRate)
+	}
 	vault := redisVault{rdb: rdb, prefix: keys.cfg.Prefix}
 	g := &Gate{
 		Keys: keys, Sessions: &Sessions{vault: vault, keys: keys}, Streams: &StreamTokens{vault: vault, keys: keys},
-		admit: func(*http.Request) error { return nil }, issuer: cfg.Issuer, failures: newFailures(), logger: cfg.Logger,
-		begun: begunLogins{rdb: rdb, name: keys.cfg.Prefix + ":logins"},
+		admit: func(*http.Request) error { return nil }, issuer: cfg.Issuer, failures: newTries(maxFailures), logger: cfg.Logger,
+		proxies: cfg.Proxies,
+		begun:   begunLogins{rdb: rdb, name: keys.cfg.Prefix + ":logins"},
+	}
+	if cfg.LoginRate > 0 {
+		g.logins = newTries(cfg.LoginRate)
 	}
 	g.enter = g.known
 	return g, nil
@@ -88,10 +104,14 @@ func (g *Gate) known(r *http.Request) (*Visit, error) {
 	return nil, execution.NewAPIError(execution.Unauthenticated, "a bearer key is needed").In(header)
 }
 
-// Login creates a session for whoever shows a credential: an API key, or a token of the issuer. The errors are Enter's.
+// Login creates a session for whoever shows a credential: an API key, or a token of the issuer. The errors are Enter's, and
+// ErrOverloaded when the address has tried too often, whatever it shows.
 func (g *Gate) Login(r *http.Request, credential string) (*http.Cookie, *Visit, error) {
 	if g.Sessions == nil {
 		return nil, nil, execution.NewAPIError(execution.Forbidden, "%v: there is nothing to log in with", errNoKeys)
+	}
+	if err := g.mayTry(r); err != nil {
+		return nil, nil, err
 	}
 	visit, err := g.visit(r.Context(), credential)
 	if err != nil {
@@ -148,14 +168,32 @@ func (g *Gate) visit(ctx context.Context, credential string) (*Visit, error) {
 	return visit, nil
 }
 
+// mayTry counts a login against its address, before anything is asked about it. Nobody is let in above the bound: sessions stay as they
+// are, and so does whoever sends a key with each request.
+func (g *Gate) mayTry(r *http.Request) error {
+	if g.logins == nil {
+		return nil
+	}
+	from := g.sender(r)
+	wait, first := g.logins.add(from)
+	if first {
+		g.logger.WarnContext(r.Context(), "many logins from one address", "remote", from.String())
+	}
+	if wait > 0 {
+		return execution.NewAPIError(execution.Overloaded, "too many logins came from this address").After(wait)
+	}
+	return nil
+}
+
 // refuse counts a bad credential against its address.
 func (g *Gate) refuse(r *http.Request, err error) error {
 	if !errors.Is(err, execution.ErrUnauthenticated) {
 		return err
 	}
-	wait, first := g.failures.add(r.RemoteAddr)
+	from := g.sender(r)
+	wait, first := g.failures.add(from)
 	if first && g.logger != nil {
-		g.logger.WarnContext(r.Context(), "many bad credentials from one address", "remote", network(r.RemoteAddr).String())
+		g.logger.WarnContext(r.Context(), "many bad credentials from one address", "remote", from.String())
 	}
 	if wait > 0 {
 		return execution.NewAPIError(execution.Overloaded, "too many bad credentials came from this address").

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 type installation struct {
 	*auth.Gate
 	other  *auth.Gate
+	issuer *auth.Issuer // signIn's
 	rdb    *redis.Client
 	prefix string
 }

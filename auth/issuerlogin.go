@@ -73,11 +73,15 @@ func (g *Gate) IssuerLogout() string {
 
 // BeginLogin begins a login on the issuer's page, for the browser that sent r. The issuer sends it back to the path back of
 // this origin, or to LoginConfig.RedirectURL; there FinishLogin gives next again, and the cookie is sent to no other path.
-// ErrForbidden: there is no such login. ErrUnavailable: the issuer has not answered yet, or Redis does not.
+// ErrForbidden: there is no such login. ErrOverloaded: the address has tried too often. ErrUnavailable: the issuer has not answered
+// yet, or Redis does not.
 func (g *Gate) BeginLogin(r *http.Request, back, next string) (Departure, error) {
 	client, err := g.loginClient()
 	if err != nil {
 		return Departure{}, problem(r.Context(), err)
+	}
+	if err := g.mayTry(r); err != nil {
+		return Departure{}, err
 	}
 	if len(next) > maxNext {
 		next = ""
@@ -93,12 +97,15 @@ func (g *Gate) BeginLogin(r *http.Request, back, next string) (Departure, error)
 
 // FinishLogin creates a session for whoever comes back from the issuer: with the cookie of BeginLogin, within LoginTTL, once.
 // back is BeginLogin's. ErrUnauthenticated: the login was not begun in this browser or is over, or what the issuer sent is no
-// good. ErrForbidden: the issuer let nobody in, or its token names no caller. ErrOverloaded, ErrUnavailable: as Enter's.
+// good. ErrForbidden: the issuer let nobody in, or its token names no caller. ErrOverloaded, ErrUnavailable: as Login's.
 // Whatever the error is, the login must be begun again.
 func (g *Gate) FinishLogin(r *http.Request, back string) (Arrival, error) {
 	client, err := g.loginClient()
 	if err != nil {
 		return Arrival{}, problem(r.Context(), err)
+	}
+	if err := g.mayTry(r); err != nil {
+		return Arrival{}, err
 	}
 	login, err := g.takeLogin(r)
 	if err != nil {

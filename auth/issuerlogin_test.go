@@ -41,6 +41,7 @@ func signIn(t *testing.T, i *oidctest.Issuer, change ...func(*auth.IssuerConfig)
 	go func() { done <- known.Run(ctx) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
 	in := install(t, func(c *auth.Config) { c.Issuer = known })
+	in.issuer = known
 	require.Eventually(t, func() bool { return in.IssuerLogout() != "" }, patience, 5*time.Millisecond)
 	return in
 }

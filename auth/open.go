@@ -24,7 +24,7 @@ func Open(rdb redis.UniversalClient, origins ...string) *Gate {
 	}
 	admit := func(r *http.Request) error { return local(r, origins) }
 	return &Gate{
-		Streams: tokens, failures: newFailures(), admit: admit,
+		Streams: tokens, failures: newTries(maxFailures), admit: admit,
 		enter: func(r *http.Request) (*Visit, error) { return Local(), admit(r) },
 	}
 }
@@ -33,7 +33,7 @@ func Open(rdb redis.UniversalClient, origins ...string) *Gate {
 // *execution.APIError. Stream tokens are kept in this process alone.
 func By(authenticate func(*http.Request) (execution.Authority, error)) *Gate {
 	return &Gate{
-		Streams: InMemory(), failures: newFailures(), admit: func(*http.Request) error { return nil },
+		Streams: InMemory(), failures: newTries(maxFailures), admit: func(*http.Request) error { return nil },
 		enter: func(r *http.Request) (*Visit, error) {
 			authority, err := authenticate(r)
 			if err != nil {

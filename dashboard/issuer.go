@@ -88,6 +88,7 @@ func (p *Pages) finishLogin(w http.ResponseWriter, r *http.Request) error {
 // refuseLogin shows the login with what is wrong.
 func (p *Pages) refuseLogin(w http.ResponseWriter, r *http.Request, next string, err error) {
 	problem := p.problemOf(r, err)
+	retryAfter(w, problem)
 	p.showLogin(w, r, problem.Status, next, problem)
 }
 

@@ -49,12 +49,17 @@ func (p *Pages) problemOf(r *http.Request, err error) *problem {
 	return shown
 }
 
-// fail answers with an error as a page.
-func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
-	problem := p.problemOf(r, err)
+// retryAfter says when to come again, where that is known.
+func retryAfter(w http.ResponseWriter, problem *problem) {
 	if problem.Retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(problem.Retry))
 	}
+}
+
+// fail answers with an error as a page.
+func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
+	problem := p.problemOf(r, err)
+	retryAfter(w, problem)
 	page := p.page(r, http.StatusText(problem.Status), "")
 	page.Problem = problem
 	p.show(w, r, problem.Status, "problem", page)

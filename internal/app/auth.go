@@ -31,7 +31,7 @@ func newAccess(ctx context.Context, rdb redis.UniversalClient, cfg config.Auth, 
 	if cfg.Auth != config.AuthKeys {
 		return access{gate: auth.Open(rdb, cfg.CORSOrigins...), run: idle}, nil
 	}
-	made, run := auth.Config{Logger: logger}, idle
+	made, run := auth.Config{LoginRate: cfg.LoginRate, Proxies: cfg.Proxies, Logger: logger}, idle
 	if cfg.OIDCIssuer != "" {
 		made.Issuer, err = auth.NewIssuer(auth.IssuerConfig{
 			URL: cfg.OIDCIssuer, Audience: cfg.OIDCAudience, TenantClaim: cfg.OIDCTenant, SubjectClaim: cfg.OIDCSubject,

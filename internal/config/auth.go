@@ -18,6 +18,7 @@ type Auth struct {
 	OIDCSubject  string   `envconfig:"PAWL_OIDC_SUBJECT_CLAIM" default:"sub" desc:"the claim that holds the subject"`
 	OIDCRole     string   `envconfig:"PAWL_OIDC_ROLE_CLAIM" default:"role" desc:"the claim that holds the role: submit, read or operate, alone or in a list"`
 	OIDCLogin
+	Logins
 	CORSOrigins []string `envconfig:"PAWL_CORS_ORIGINS" desc:"the origins, by comma, whose pages may use the API, such as https://app.example.com; * is any, with keys alone; none when empty"`
 }
 
@@ -42,7 +43,7 @@ func (m *AuthMode) Decode(value string) error {
 }
 
 func (a *Auth) check() error {
-	problems := []error{a.checkIssuer(), a.OIDCLogin.check(a.OIDCIssuer != "")}
+	problems := []error{a.checkIssuer(), a.OIDCLogin.check(a.OIDCIssuer != ""), a.Logins.check()}
 	for _, origin := range a.CORSOrigins {
 		if !isOrigin(origin) {
 			problems = append(problems, fmt.Errorf(

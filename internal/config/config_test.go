@@ -43,7 +43,7 @@ func TestLoad_DefaultsAreThoseOfTheManual(t *testing.T) { //nolint:paralleltest 
 	require.Equal(t, LogLevel(slog.LevelInfo), dev.Level)
 	require.Empty(t, dev.Format)
 	require.Empty(t, dev.Queues)
-	require.Equal(t, Auth{Auth: AuthNone, OIDCTenant: "tenant", OIDCSubject: "sub", OIDCRole: "role", OIDCLogin: OIDCLogin{Scopes: []string{"openid"}}}, dev.Auth)
+	require.Equal(t, Auth{Auth: AuthNone, OIDCTenant: "tenant", OIDCSubject: "sub", OIDCRole: "role", OIDCLogin: OIDCLogin{Scopes: []string{"openid"}}, Logins: Logins{LoginRate: 120}}, dev.Auth)
 	var client Client
 	require.NoError(t, Load(&client))
 	require.Equal(t, "http://127.0.0.1:8080", client.URL)
@@ -89,6 +89,10 @@ func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) {
 		{"", []string{keys, "PAWL_OIDC_ISSUER=http://127.0.0.1:9000/realm", audience, origins + "*"}},
 		{"", []string{origins + "http://localhost:5173"}},
 		{`PAWL_AUTH: want none or keys, have "token"`, []string{"PAWL_AUTH=token"}},
+		{"", []string{keys, "PAWL_LOGIN_RATE=0", "PAWL_TRUSTED_PROXIES=10.1.0.0/16,2001:db8::1"}},
+		{"PAWL_LOGIN_RATE: want a whole number from 0", []string{keys, "PAWL_LOGIN_RATE=-1"}},
+		{`PAWL_TRUSTED_PROXIES: want networks by comma such as 10.1.0.0/16, have "proxy"`, []string{keys, "PAWL_TRUSTED_PROXIES=10.1.0.0/16,proxy"}},
+		{"PAWL_TRUSTED_PROXIES: 0.0.0.0/0 are no proxies", []string{keys, "PAWL_TRUSTED_PROXIES=10.1.0.0/16,0.0.0.0/0"}},
 		{"PAWL_OIDC_ISSUER needs PAWL_AUTH=keys", []string{issuer, audience}},
 		{"PAWL_OIDC_AUDIENCE is required", []string{keys, issuer}},
 		{"PAWL_OIDC_AUDIENCE: there is no", []string{keys, audience}},

@@ -11,28 +11,28 @@ import (
 func TestFailuresAreForgottenAndTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_764_420_000, 0)
-	f := newFailures()
+	f := newTries(maxFailures)
 	f.clock = func() time.Time { return now }
 	firsts := 0
 	for range maxFailures + 10 {
-		if _, first := f.add("10.0.0.1:1"); first {
+		if _, first := f.add(network(parseAddress("10.0.0.1:1"))); first {
 			firsts++
 		}
 	}
 	require.Equal(t, 1, firsts)
-	wait, _ := f.add("10.0.0.1:2")
-	require.Equal(t, failureWindow, wait)
-	now = now.Add(failureWindow)
-	wait, _ = f.add("10.0.0.1:2")
+	wait, _ := f.add(network(parseAddress("10.0.0.1:2")))
+	require.Equal(t, tryWindow, wait)
+	now = now.Add(tryWindow)
+	wait, _ = f.add(network(parseAddress("10.0.0.1:2")))
 	require.Zero(t, wait)
 	for i := range 3 * maxAddresses {
-		f.add(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&0xff, i&0xff))
+		f.add(network(parseAddress(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&0xff, i&0xff))))
 		require.LessOrEqual(t, len(f.seen), maxAddresses)
 	}
-	now = now.Add(failureWindow)
-	f.add("10.200.0.1:1")
+	now = now.Add(tryWindow)
+	f.add(network(parseAddress("10.200.0.1:1")))
 	require.Len(t, f.seen, 1, "what is over is dropped first")
 	for _, odd := range []string{"", "@", "unix", "[fe80::1%eth0]:1"} {
-		f.add(odd)
+		f.add(network(parseAddress(odd)))
 	}
 }
