@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,9 @@ func newCalls(s streams, dial dialer) *cobra.Command {
 					return 0, false, to.explain(ctx, err)
 				}
 				next = page.NextAfter
+				if err := tellUnreadable(s, page.Unreadable); err != nil {
+					return 0, false, err
+				}
 				return len(page.ToolCalls), page.HasMore, tellCalls(s, t, page.ToolCalls, asJSON)
 			})
 		}),
@@ -53,6 +57,16 @@ func checkAfter(after, limit int) error {
 		return wrongUsage("--after: want a number, 0 or above, have %d", after)
 	}
 	return checkPage(0, limit)
+}
+
+// tellUnreadable names, beside the list, the events that may be of calls which are not in it.
+func tellUnreadable(s streams, events []execution.Sequence) error {
+	for _, n := range events {
+		if err := say(s.err, fmt.Sprintf("Event %d cannot be read: a call of it is not listed.", n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func tellCalls(s streams, t *table, calls []execution.LedgerEntry, asJSON bool) error {

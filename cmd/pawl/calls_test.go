@@ -21,11 +21,11 @@ func TestCalls_PrintsATable(t *testing.T) {
 		{CallID: "call_1_1", Name: "crm", EffectID: "exec_1:call_1_1", State: execution.CallPlanned, PlannedAtMs: atLocal(3)},
 	}
 	pages := []execution.ToolCallPage{
-		{ToolCalls: calls, NextAfter: 9, HasMore: true}, {NextAfter: 1009, HasMore: true}, {ToolCalls: rest, NextAfter: 1020},
+		{ToolCalls: calls, NextAfter: 9, HasMore: true, Unreadable: []execution.Sequence{8}}, {NextAfter: 1009, HasMore: true}, {ToolCalls: rest, NextAfter: 1020},
 	}
 	fake := newFake(execution.View{})
 	fake.toolCalls = pages
-	require.Equal(t, result{out: strings.TrimPrefix(`
+	require.Equal(t, result{err: "Event 8 cannot be read: a call of it is not listed.\n", out: strings.TrimPrefix(`
 CALL      TOOL    STATE            RECOVERY    EFFECT           PLANNED              TOOK
 call_0_0  lookup  done             idempotent  exec_1:call_0_0  2026-01-31 08:00:01  240ms
 call_0_1  refund  outcome unknown  unsafe      exec_1:call_0_1  2026-01-31 08:00:01

@@ -98,7 +98,7 @@ func eventLine(item execution.StreamItem) string {
 		return fmt.Sprintf("%-19s  %s  %-20s  %s", "", item.Execution, frame.Type, oneLine(frame.Text))
 	}
 	about := newRenderer(io.Discard, false, false).describe(*item.Event)
-	line := fmt.Sprintf("%s  %s  %-20s", instant(item.Event.OccurredAtMs), item.Execution, oneLine(string(item.Event.Payload.EventType())))
+	line := fmt.Sprintf("%-19s  %s  %-20s", written(item.Event.OccurredAtMs), item.Execution, oneLine(string(item.Event.Payload.EventType())))
 	if about == "" {
 		return line
 	}

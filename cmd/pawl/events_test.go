@@ -22,6 +22,7 @@ func everything() []execution.StreamItem {
 		{Execution: anID, Frame: &execution.Frame{Type: execution.FrameTextDelta, Step: 3, Text: "hi\nyou"}},
 		event(2, 1, &execution.ExecutionFailed{Code: "internal", Message: "it\x1b[31m broke"}),
 		event(3, 2, &execution.UnknownEvent{Type: "tea_ready", Fields: []byte(`{"cups":2}`)}),
+		{Execution: anID, Event: &execution.Event{Sequence: 4, Payload: &execution.UnreadableEvent{}}},
 	}
 }
 
@@ -40,7 +41,8 @@ func TestEvents_FollowsEverything(t *testing.T) {
 	id := string(anID)
 	require.Equal(t, "2026-01-31 08:00:00  "+id+"  execution_queued    \n"+
 		"2026-01-31 08:00:01  "+id+"  execution_failed      internal  it[31m broke\n"+
-		"2026-01-31 08:00:02  "+id+"  tea_ready           \n", got.out)
+		"2026-01-31 08:00:02  "+id+"  tea_ready           \n"+
+		"                     "+id+"  unreadable            it is damaged, or of another release\n", got.out)
 	require.Equal(t, exitNoAnswer, got.code)
 	require.Contains(t, got.err, "no API answers")
 

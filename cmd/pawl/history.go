@@ -192,7 +192,7 @@ func (t *checkpointsTold) tell(checkpoints []execution.Checkpoint) error {
 			} `json:"cursor"`
 		}
 		_ = json.Unmarshal(c.Evidence, &evidence) // of a later release it may say other things
-		t.row(fmt.Sprint(c.Step), oneLine(c.Node), fmt.Sprint(c.Turn), oneLine(evidence.Status), t.written(c), t.took(c),
+		t.row(fmt.Sprint(c.Step), oneLine(c.Node), fmt.Sprint(c.Turn), oneLine(evidence.Status), written(c.CommittedAtMs), t.took(c),
 			fmt.Sprint(c.Usage.Requests), fmt.Sprint(c.Usage.TotalTokens), fmt.Sprint(evidence.Cursor.Messages), forkable)
 		t.lastMs = c.CommittedAtMs
 	}
@@ -200,14 +200,6 @@ func (t *checkpointsTold) tell(checkpoints []execution.Checkpoint) error {
 		return fail("%w", err)
 	}
 	return nil
-}
-
-// written is when a checkpoint was written; empty when that cannot be read.
-func (t *checkpointsTold) written(c execution.Checkpoint) string {
-	if c.CommittedAtMs == 0 {
-		return ""
-	}
-	return instant(c.CommittedAtMs)
 }
 
 // took is how long the work took that led to a checkpoint: empty when no worker wrote it, and of the first one that is told,

@@ -27,6 +27,14 @@ func sayJSON(out io.Writer, value any) error {
 // instant is a time of this machine's zone, to the second.
 func instant(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:05") }
 
+// written is when something was stored; empty when that cannot be read.
+func written(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return instant(ms)
+}
+
 // away says how far an instant is from now, in people's units: "in 5s", "3m ago".
 func away(now time.Time, ms int64) string {
 	d := time.UnixMilli(ms).Sub(now)

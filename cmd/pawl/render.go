@@ -66,12 +66,19 @@ func (r *renderer) event(event execution.Event) {
 		r.line(string(data))
 		return
 	}
-	if r.startMs == 0 {
-		r.startMs = event.OccurredAtMs
-	}
-	since := time.Duration(event.OccurredAtMs-r.startMs) * time.Millisecond
-	text := fmt.Sprintf("%8.3fs  %-20s  %s", since.Seconds(), event.Payload.EventType(), r.describe(event))
+	text := fmt.Sprintf("%9s  %-20s  %s", r.since(event.OccurredAtMs), event.Payload.EventType(), r.describe(event))
 	r.line(strings.TrimRight(text, " "))
+}
+
+// since is how long after the first event something occurred; empty when its time cannot be read.
+func (r *renderer) since(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	if r.startMs == 0 {
+		r.startMs = ms
+	}
+	return fmt.Sprintf("%.3fs", (time.Duration(ms-r.startMs) * time.Millisecond).Seconds())
 }
 
 // note prints a line that is no event.
@@ -158,6 +165,8 @@ func describeState(event execution.Event) string {
 		return strings.TrimSpace(fmt.Sprintf("%s  attempt %d in %v  %s  %s", p.Node, p.Attempt, wait, p.Code, oneLine(p.Message)))
 	case *execution.ExecutionFailed:
 		return fmt.Sprintf("%s  %s", p.Code, oneLine(p.Message))
+	case *execution.UnreadableEvent:
+		return "it is damaged, or of another release"
 	default:
 		return ""
 	}

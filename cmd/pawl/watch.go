@@ -160,6 +160,9 @@ func (w *watcher) take(ctx context.Context, got received) (done bool, err error)
 		w.answered(p.RequestID)
 	case *execution.ExecutionSuspended:
 		return w.suspended(ctx)
+	case *execution.UnreadableEvent: // which may have asked, or suspended it
+		w.lookAround(ctx)
+		return w.suspended(ctx)
 	}
 	return false, nil
 }
@@ -305,10 +308,13 @@ func (w *watcher) end(ctx context.Context) error {
 		return &exit{code: exitFailed}
 	case *execution.ExecutionCanceled:
 		return &exit{code: exitCanceled}
-	default: // the log ended before we read it: the view knows
+	default: // the log ended before we read it, or its end cannot be read: the view knows
 		view, err := w.api.Execution(ctx, w.id)
 		if err != nil {
 			return explain(ctx, w.url, err)
+		}
+		if view.Outcome != nil {
+			w.render.answer(view.Outcome.Answer)
 		}
 		return exitOf(view)
 	}

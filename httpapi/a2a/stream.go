@@ -256,7 +256,8 @@ func (t *teller) event(ctx context.Context, event execution.Event) ([]sdk.Event,
 			map[string]any{"suspended": string(p.Reason)}, sdk.TextPart{Text: suspensionText(suspended)})
 	case *execution.InteractionRequired:
 		return t.asked(ctx, event, *p)
-	case *execution.ExecutionResumed, *execution.ExecutionCompleted, *execution.ExecutionFailed, *execution.ExecutionCanceled:
+	case *execution.ExecutionResumed, *execution.ExecutionCompleted, *execution.ExecutionFailed, *execution.ExecutionCanceled,
+		*execution.UnreadableEvent: // which may have been a question, or the end
 		return t.look(ctx, event)
 	default:
 		return nil, nil
@@ -292,6 +293,9 @@ func (t *teller) look(ctx context.Context, event execution.Event) ([]sdk.Event, 
 	case event.Payload.EventType().Terminal():
 		return t.ended(view, event.Sequence), nil
 	case view.State.Terminal(): // its end is yet to be told
+		if event.Payload.EventType() == execution.TypeUnreadable {
+			return nil, nil
+		}
 		status = sdk.TaskStatus{State: sdk.TaskStateWorking, Timestamp: at(event.OccurredAtMs)}
 	}
 	update := t.status(status, event.Sequence)
