@@ -1,6 +1,10 @@
 package dashboard
 
-import "github.com/pawl-run/pawl/execution"
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/execution"
+)
 
 // maxInstant is the last instant that a picture knows, in ms: the last one of a browser's calendar. Between two that are drawn a
 // difference is always a number.
@@ -15,9 +19,13 @@ func (f *forward) at(ms int64) int64 {
 	return f.last
 }
 
-// inOrder are the events with times that only go forward.
+// inOrder are the events with times that only go forward. One whose time cannot be read has that of the one before it, the
+// first ones that of the one behind them.
 func inOrder(events []execution.Event) []execution.Event {
 	var clock forward
+	if known := slices.IndexFunc(events, func(e execution.Event) bool { return e.OccurredAtMs != 0 }); known > 0 {
+		clock.at(events[known].OccurredAtMs)
+	}
 	ordered := make([]execution.Event, len(events))
 	for i, event := range events {
 		event.OccurredAtMs = clock.at(event.OccurredAtMs)

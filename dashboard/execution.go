@@ -253,6 +253,8 @@ func tell(payload execution.Payload) (text, tone string) {
 		return "", "warn"
 	case *execution.UnknownEvent:
 		return string(e.Fields), ""
+	case *execution.UnreadableEvent:
+		return "It is damaged, or was written by another release, and cannot be read by this one.", "warn"
 	default:
 		return "", ""
 	}

@@ -188,6 +188,8 @@ func (d *drawing) event(event execution.Event) {
 		d.mark("retry", now, fmt.Sprintf("attempt %d at %s follows: %s", e.Attempt, e.Node, e.Code))
 	case *execution.CancelRequested:
 		d.mark("suspended", now, "cancel requested")
+	case *execution.UnreadableEvent:
+		d.mark("warning", now, "an event that cannot be read")
 	default:
 		d.changed(event.Payload, now)
 	}

@@ -28,7 +28,7 @@ func payloadOf(rt *rapid.T) execution.Payload {
 		&execution.ModelCompleted{InvocationID: name}, &execution.ToolStarted{CallID: call, Name: name},
 		&execution.ToolCompleted{CallID: call, Name: name, Failed: true}, &execution.Warning{Code: name, Message: name},
 		&execution.RetryScheduled{Node: name, Code: name, Attempt: -1}, &execution.CancelRequested{}, &execution.ExecutionCompleted{},
-		&execution.ExecutionFailed{}, &execution.ExecutionCanceled{},
+		&execution.ExecutionFailed{}, &execution.ExecutionCanceled{}, &execution.UnreadableEvent{},
 	}
 	return rapid.SampledFrom(all).Draw(rt, "payload")
 }

@@ -16,6 +16,8 @@ type toolsPart struct {
 	Previous execution.Sequence
 	Next     execution.Sequence
 	More     bool // the log goes on behind the page
+
+	Unreadable []execution.Sequence // events of which calls may be missing
 }
 
 // callRow is a tool call as it is shown.
@@ -47,7 +49,7 @@ func (p *Pages) tools(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part := &toolsPart{After: after, Next: page.NextAfter, More: page.HasMore}
+	part := &toolsPart{After: after, Next: page.NextAfter, More: page.HasMore, Unreadable: page.Unreadable}
 	if after > inTools {
 		part.Previous = after - inTools
 	}
