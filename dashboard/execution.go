@@ -47,7 +47,7 @@ func mayOf(visit *auth.Visit, view *execution.View) may {
 		Cancel:  steers && open && !view.CancelRequested,
 		Pause:   steers && open && view.State != execution.Suspended && !view.PauseRequested,
 		Resume:  steers && view.State == execution.Suspended,
-		Release: role == execution.OperateRole && view.State == execution.Running,
+		Release: role == execution.OperateRole && view.State == execution.Running && view.Wait == nil,
 		Delete:  steers && view.State.Terminal(),
 		Fork:    steers && visit.Authority.Caller.Tenant != execution.AllTenants,
 	}
@@ -266,7 +266,7 @@ func modelText(e *execution.ModelCompleted) string {
 		parts = append(parts, e.Model)
 	}
 	if e.InputTokens != nil && e.OutputTokens != nil {
-		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", *e.InputTokens, *e.OutputTokens))
+		parts = append(parts, fmt.Sprintf("%s in, %s out", many(*e.InputTokens, "token"), thousands(*e.OutputTokens)))
 	}
 	return strings.Join(parts, ", ")
 }

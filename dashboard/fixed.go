@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -16,18 +17,21 @@ var unwanted = regexp.MustCompile(`<link\b[^>]*(?:\bhref="(?:https?:)?//[^"]*"|\
 type fixed struct {
 	http.ResponseWriter
 	path   string
-	script string // goes to the end of the page
+	more   additions
 	begun  bool
+	status int
 	page   *bytes.Buffer // the page, held back until it is whole; nil for everything else
 }
 
 // WriteHeader begins the answer.
 func (f *fixed) WriteHeader(status int) {
 	if !f.begun {
-		f.begun = true
+		f.begun, f.status = true, status
 		f.fix(status)
 	}
-	f.ResponseWriter.WriteHeader(status)
+	if f.page == nil {
+		f.ResponseWriter.WriteHeader(status)
+	}
 }
 
 // Write goes on with the answer.
@@ -47,9 +51,10 @@ func (f *fixed) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 // finish sends the page.
 func (f *fixed) finish() {
 	if f.page != nil {
-		page := unwanted.ReplaceAll(f.page.Bytes(), nil)
-		page = bytes.Replace(page, []byte("</body>"), []byte(f.script+"</body>"), 1)
-		_, _ = f.ResponseWriter.Write(page) // a browser that has gone needs no page
+		page := f.more.addTo(unwanted.ReplaceAllString(f.page.String(), ""))
+		f.Header().Set("Content-Security-Policy", policyOf(page))
+		f.ResponseWriter.WriteHeader(f.status)
+		_, _ = io.WriteString(f.ResponseWriter, page) // a browser that has gone needs no page
 	}
 }
 

@@ -2,11 +2,9 @@ package dashboard
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"net/http"
 	"path"
 	"strings"
@@ -31,22 +29,17 @@ type MonitoringConfig struct {
 	// Executions is where the page of an execution is; its id follows, as in "/dashboard/executions/". What is on a page then
 	// leads there. Empty: nothing does.
 	Executions string
+	// Home is where a link on each page leads back to. Empty: there is none.
+	Home string
 }
-
-// executionsScript adds to asynqmon's pages what leads from tasks to executions.
-//
-//go:embed monitoring/executions.js
-var executionsScript []byte
-
-// scriptPath is where the script is, below the handler's path.
-const scriptPath = "/pawl/executions.js"
 
 // Monitoring is asynqmon under Path. Register it for Path itself and for everything below:
 //
 //	e.Any("/monitoring", echo.WrapHandler(h))
 //	e.Any("/monitoring/*", echo.WrapHandler(h))
 //
-// The page loads nothing from another host. It has an inline script, so a strict Content-Security-Policy must not cover it.
+// The page loads nothing from another host, and may not: it brings its own Content-Security-Policy, which allows its inline
+// scripts by their hashes.
 func Monitoring(cfg MonitoringConfig) (http.Handler, error) {
 	if cfg.Redis == nil {
 		return nil, errors.New("dashboard: config Redis is required")
@@ -60,22 +53,14 @@ func Monitoring(cfg MonitoringConfig) (http.Handler, error) {
 	if cfg.MayChange == nil {
 		cfg.MayChange = func(*http.Request) bool { return false }
 	}
-	script := ""
-	if cfg.Executions != "" {
-		script = fmt.Sprintf(`<script type="module" src="%s%s" data-executions="%s"></script>`,
-			cfg.Path, scriptPath, html.EscapeString(cfg.Executions))
-	}
-	readOnly, whole := newMonitoring(cfg, true), newMonitoring(cfg, false)
+	readOnly, whole, more := newMonitoring(cfg, true), newMonitoring(cfg, false), additionsOf(cfg)
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != cfg.Path && !strings.HasPrefix(r.URL.Path, cfg.Path+"/") {
 			http.NotFound(w, r)
 			return
 		}
-		answer := &fixed{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path), script: script}
-		if script != "" && answer.path == scriptPath {
-			w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-			w.Header().Set("Cache-Control", "no-cache")
-			_, _ = w.Write(executionsScript) // a browser that has gone needs no script
+		answer := &fixed{ResponseWriter: w, path: strings.TrimPrefix(r.URL.Path, cfg.Path), more: more}
+		if more.serve(w, answer.path) {
 			return
 		}
 		if cfg.MayChange(r) {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -71,7 +72,7 @@ func (p *Pages) lastCalls(r *http.Request, body *oneBody) execution.Sequence {
 }
 
 func callOf(view *execution.View, call execution.LedgerEntry) callRow {
-	row := callRow{LedgerEntry: call, Class: classText(call.Recovery), Note: callNote(view, &call), Standing: standing(view, &call)}
+	row := callRow{LedgerEntry: call, Class: classText(&call), Note: callNote(view, &call), Standing: standing(view, &call)}
 	if len(call.Arguments) > 0 {
 		arguments := cut(pretty(call.Arguments))
 		row.Arguments = &arguments
@@ -87,17 +88,20 @@ func callOf(view *execution.View, call execution.LedgerEntry) callRow {
 	return row
 }
 
-// classText says what becomes of a call without a receipt when its worker is gone.
-func classText(class execution.Recovery) string {
-	switch class {
+// classText says what becomes of a call without a receipt when its worker is gone. Nothing is sent of one that asks a person.
+func classText(call *execution.LedgerEntry) string {
+	if call.ChildID != "" {
+		return "its child is started once, whatever becomes of the worker"
+	}
+	switch call.Recovery {
 	case execution.RecoveryReadOnly:
-		return "it changes nothing, so it is sent again when its worker dies before it is done"
+		return "it changes nothing, so it is carried out again when its worker dies before it is done"
 	case execution.RecoveryIdempotent:
-		return "it is sent again, with the same effect id, when its worker dies before it is done"
+		return "it is carried out again, under the same effect id, when its worker dies before it is done"
 	case execution.RecoveryReconcile:
 		return "once it was started, its tool is asked what has become of it when its worker dies before it is done"
 	case execution.RecoveryUnsafe:
-		return "once it was started, it is never sent again by itself when its worker dies before it is done"
+		return "once it was started, it is never carried out again by itself when its worker dies before it is done"
 	default:
 		return "the definition does not say its class: it is up to the tool's MCP server, or the agent has no such tool"
 	}
@@ -132,15 +136,28 @@ func standing(view *execution.View, call *execution.LedgerEntry) string {
 	switch {
 	case call.State == execution.CallDone || view.State.Terminal() || call.OutcomeUnknown:
 		return ""
+	case call.ChildID != "" && slices.ContainsFunc(view.Children, func(child execution.Child) bool {
+		return child.ID == call.ChildID && child.State.Terminal()
+	}):
+		return "its child has ended, and its result is taken with the next step"
 	case call.ChildID != "":
 		return "done when its child has ended"
 	case call.State == execution.CallStarted:
 		return "sent, or about to be"
+	case asks(view.Interaction, call.CallID):
+		return "waits " + waitsFor(view.Interaction.Kind)
 	case marked(call):
 		return "not sent yet"
 	case call.Recovery == "":
 		return ""
+	case view.State == execution.WaitingForInput:
+		return "waits for its turn, or for its result"
 	default:
-		return "may have been sent"
+		return "may have begun"
 	}
+}
+
+// asks reports whether the open question is about the call.
+func asks(open *execution.Interaction, id execution.CallID) bool {
+	return open != nil && slices.ContainsFunc(open.Calls, func(asked execution.InteractionCall) bool { return asked.CallID == id })
 }

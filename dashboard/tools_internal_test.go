@@ -16,8 +16,8 @@ func TestHowFarAnOpenCallMayHaveComeIsSaid(t *testing.T) {
 		standing string // while the execution is open
 		note     string // when it has ended
 	}{
-		{execution.LedgerEntry{State: execution.CallPlanned, Recovery: execution.RecoveryReadOnly}, "may have been sent", "before the call was done"},
-		{execution.LedgerEntry{State: execution.CallPlanned, Recovery: execution.RecoveryIdempotent}, "may have been sent", "before the call was done"},
+		{execution.LedgerEntry{State: execution.CallPlanned, Recovery: execution.RecoveryReadOnly}, "may have begun", "before the call was done"},
+		{execution.LedgerEntry{State: execution.CallPlanned, Recovery: execution.RecoveryIdempotent}, "may have begun", "before the call was done"},
 		{execution.LedgerEntry{State: execution.CallPlanned, Recovery: execution.RecoveryReconcile}, "not sent yet", "before the call was sent"},
 		{execution.LedgerEntry{State: execution.CallPlanned, Recovery: execution.RecoveryUnsafe}, "not sent yet", "before the call was sent"},
 		{execution.LedgerEntry{State: execution.CallStarted, Recovery: execution.RecoveryUnsafe}, "sent, or about to be", "Whether it had an effect is not known"},
@@ -29,4 +29,34 @@ func TestHowFarAnOpenCallMayHaveComeIsSaid(t *testing.T) {
 		require.Empty(t, standing(ended, &c.call), "%+v", c.call)
 		require.Contains(t, callNote(ended, &c.call), c.note, "%+v", c.call)
 	}
+}
+
+// TestNothingIsSentOfACallThatAsksSomebody: what is said of it holds for calls of people, clients and agents too.
+func TestNothingIsSentOfACallThatAsksSomebody(t *testing.T) {
+	t.Parallel()
+	asking := &execution.View{State: execution.WaitingForInput, Interaction: &execution.Interaction{
+		Kind: execution.Elicitation, Calls: []execution.InteractionCall{{CallID: "call_0_0"}},
+	}}
+	human := &execution.LedgerEntry{CallID: "call_0_0", State: execution.CallPlanned, Recovery: execution.RecoveryReadOnly}
+	require.Equal(t, "waits for an answer", standing(asking, human))
+	next := &execution.LedgerEntry{CallID: "call_0_1", State: execution.CallPlanned, Recovery: execution.RecoveryReadOnly}
+	require.Equal(t, "waits for its turn, or for its result", standing(asking, next))
+	asking.Interaction.Kind = execution.Approval
+	require.Equal(t, "waits for a decision", standing(asking, &execution.LedgerEntry{
+		CallID: "call_0_0", State: execution.CallPlanned, Recovery: execution.RecoveryUnsafe,
+	}))
+	require.NotContains(t, classText(human), "sent")
+	child := &execution.LedgerEntry{Recovery: execution.RecoveryIdempotent, ChildID: "exec_1"}
+	require.Equal(t, "its child is started once, whatever becomes of the worker", classText(child))
+	parent := &execution.View{State: execution.Running, Children: []execution.Child{{ID: "exec_1", State: execution.Running}}}
+	require.Equal(t, "done when its child has ended", standing(parent, child))
+	parent.Children[0].State = execution.Completed
+	require.Equal(t, "its child has ended, and its result is taken with the next step", standing(parent, child))
+}
+
+func TestOneIsNotMany(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "0 tool calls", many(0, "tool call"))
+	require.Equal(t, "1 tool call", many(int64(1), "tool call"))
+	require.Equal(t, "1\u202f000 tool calls", many(1000, "tool call"))
 }

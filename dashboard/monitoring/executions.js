@@ -4,12 +4,8 @@ const box = document.createElement("details");
 const title = document.createElement("summary");
 const list = document.createElement("ul");
 box.append(title, list);
+box.className = "pawl-executions";
 box.hidden = true;
-Object.assign(box.style, {
-  position: "fixed", right: "12px", bottom: "12px", zIndex: "2000", maxHeight: "50vh", overflow: "auto", padding: "8px 12px",
-  background: "#fff", color: "#1d1b17", border: "1px solid #8b8578", borderRadius: "6px", font: "14px system-ui, sans-serif",
-});
-Object.assign(list.style, { margin: "8px 0 0", padding: "0", listStyle: "none", fontFamily: "monospace" });
 
 let shown = "";
 const look = () => {

@@ -38,6 +38,11 @@ func RunAPI(ctx context.Context, cfg config.API, deps Deps) error {
 		return err
 	}
 	defer b.close(context.WithoutCancel(ctx), deps.Logger)
+	return serveAPI(ctx, b, catalog, cfg, deps)
+}
+
+// serveAPI serves the API on its base until ctx ends.
+func serveAPI(ctx context.Context, b *base, catalog *agents, cfg config.API, deps Deps) error {
 	access, err := newAccess(ctx, b.rdb, cfg.Auth, deps.Logger)
 	if err != nil {
 		return err
@@ -101,7 +106,7 @@ func newServer(
 	// Without keys everybody is an operator of executions, but the queues are only to be looked at.
 	monitoring, err := dashboard.Monitoring(dashboard.MonitoringConfig{
 		Redis: b.rdb, MayChange: func(r *http.Request) bool { return auth.From(r.Context()).Tends() },
-		Executions: "/dashboard/executions/",
+		Executions: "/dashboard/executions/", Home: "/dashboard/",
 	})
 	if err != nil {
 		return nil, nil, err

@@ -206,15 +206,19 @@ func (b *browser) picture(name string) {
 	require.NoError(b.t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
 }
 
-// accessible asserts that axe-core finds nothing serious on the page.
-func (b *browser) accessible(name string) {
+// accessible asserts that axe-core finds nothing serious on the page, or on the parts of it that are named.
+func (b *browser) accessible(name string, parts ...string) {
 	b.t.Helper()
 	root, err := harness.Root()
 	require.NoError(b.t, err)
 	axe, err := os.ReadFile(filepath.Join(root, "bin", "browser", "node_modules", "axe-core", "axe.min.js"))
 	require.NoError(b.t, err, "scripts/setup-browser.sh installs it")
 	eval[bool](b, string(axe)+"; true")
-	text := eval[string](b, `axe.run(document, {resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) =>
+	within := "document"
+	if len(parts) > 0 {
+		within = fmt.Sprintf("{include: [%q]}", strings.Join(parts, ","))
+	}
+	text := eval[string](b, `axe.run(`+within+`, {resultTypes: ["violations"]}).then((r) => JSON.stringify(r.violations.map((v) =>
 		({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map((n) => n.html + " " + n.failureSummary)}))))`)
 	var found []struct {
 		ID, Impact, Help string
