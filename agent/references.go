@@ -72,7 +72,11 @@ func (m *Model) Description() string {
 	if m.BaseURL != "" {
 		parts = append(parts, "at "+m.BaseURL)
 	}
-	if len(m.Turns) > 0 {
+	switch len(m.Turns) {
+	case 0:
+	case 1:
+		parts = append(parts, "(1 turn)")
+	default:
 		parts = append(parts, fmt.Sprintf("(%d turns)", len(m.Turns)))
 	}
 	return strings.Join(parts, " ")

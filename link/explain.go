@@ -63,7 +63,7 @@ func (f *facts) ended(why *execution.Why) {
 	case row.State == execution.Canceled:
 		why.Detail = "It has ended: it was canceled."
 	case row.Failure != nil:
-		why.Detail = sentences("It has ended: it failed with "+row.Failure.Code, row.Failure.Message)
+		why.Detail = sentences("It has ended: it failed with "+strings.TrimSuffix(row.Failure.Code+": "+row.Failure.Message, ": "))
 	default:
 		why.Detail = "It has ended: it failed."
 	}

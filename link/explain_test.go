@@ -241,7 +241,7 @@ func TestWhySaysHowItEnds(t *testing.T) {
 		require.Nil(t, why.LastError)
 	}
 	why := end(execution.Failed, &execution.Failure{Code: "model_error", Message: "it refused"})
-	require.Equal(t, "It has ended: it failed with model_error. it refused.", why.Detail)
+	require.Equal(t, "It has ended: it failed with model_error: it refused.", why.Detail)
 	require.Equal(t, &execution.WhyFailure{Code: "model_error", Message: "it refused", Attempt: 1, AtMs: theNow - 5}, why.LastError)
 
 	f := standing(func(f *facts) { f.Execution.State, f.Execution.DeadlineAtMs = execution.Finalizing, theNow })

@@ -83,14 +83,14 @@ func TestAgentsCheck_SaysWhatIsPublishedAndHowToolsAreKnown(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 	require.Contains(t, got.out, `
 helper
-  model  scripted (1 turns)
+  model  scripted (1 turn)
   shown  to other agents as Trips, skills book, plan
   tool   files: http read_only https://files.example.com/search, auth delegation
   tool   pay: http unsafe https://pay.example.com, approval when arguments.amount > 100
   tool   disk: mcp disk, approval always, approval of read never, approval of wipe when true
 
 plain
-  model  scripted (1 turns)
+  model  scripted (1 turn)
   shown  to other agents as plain
 `)
 	got = typeCommand(t, newFake(execution.View{}), false, nil, "agents", "check", "--json", path)
