@@ -143,6 +143,31 @@ func New(cfg Config) (*Server, error) {
 }
 
 func (s *Server) routes() {
+	s.runtimeRoutes()
+	s.faceRoutes()
+	e := s.echo
+	e.GET(pathDocument, s.document)
+	e.GET(pathReference, s.reference)
+	e.GET(pathReference+"/style.css", s.referenceStyle)
+	e.GET(pathLive, s.live)
+	e.HEAD(pathLive, s.live)
+	e.GET(pathReady, s.ready)
+	e.HEAD(pathReady, s.ready)
+	if s.cfg.Metrics != nil {
+		e.GET(pathMetrics, s.metrics)
+	}
+	if s.cfg.Monitoring != nil {
+		e.Any(pathMonitoring, s.monitoring)
+		e.Any(pathMonitoring+"/*", s.monitoring)
+	}
+	if s.cfg.Dashboard != nil {
+		e.Any(pathDashboard, s.pages)
+		e.Any(pathDashboard+"/*", s.pages)
+	}
+}
+
+// runtimeRoutes are the calls of the API proper.
+func (s *Server) runtimeRoutes() {
 	e := s.echo
 	e.POST("/v1/executions", s.create)
 	e.GET("/v1/executions", s.list)
@@ -164,25 +189,6 @@ func (s *Server) routes() {
 	e.POST("/v1/executions/:id/stream-token", s.streamToken)
 	e.GET("/v1/events", s.everything)
 	e.GET("/v1/agents", s.agents)
-	e.GET(pathDocument, s.document)
-	e.GET(pathReference, s.reference)
-	e.GET(pathReference+"/style.css", s.referenceStyle)
-	e.GET(pathLive, s.live)
-	e.HEAD(pathLive, s.live)
-	e.GET(pathReady, s.ready)
-	e.HEAD(pathReady, s.ready)
-	s.faceRoutes()
-	if s.cfg.Metrics != nil {
-		e.GET(pathMetrics, s.metrics)
-	}
-	if s.cfg.Monitoring != nil {
-		e.Any(pathMonitoring, s.monitoring)
-		e.Any(pathMonitoring+"/*", s.monitoring)
-	}
-	if s.cfg.Dashboard != nil {
-		e.Any(pathDashboard, s.pages)
-		e.Any(pathDashboard+"/*", s.pages)
-	}
 }
 
 // ServeHTTP answers one request.

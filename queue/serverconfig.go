@@ -41,20 +41,9 @@ func (c *ServerConfig) setDefaults() error {
 	if c.Queues == nil {
 		c.Queues = DefaultQueues()
 	}
-	if len(c.Queues) == 0 && c.NoSuspect {
-		return errors.New("queue: config Queues: none, and NoSuspect: nothing would be served")
-	}
 	c.Queues = maps.Clone(c.Queues)
-	for name, weight := range c.Queues {
-		if err := checkName(name); err != nil {
-			return fmt.Errorf("queue: config Queues: %w", err)
-		}
-		if weight < 1 || weight > 100 {
-			return fmt.Errorf("queue: config Queues: weight %d of %s is not between 1 and 100", weight, name)
-		}
-		if name == execution.SuspectQueue && !c.NoSuspect {
-			return fmt.Errorf("queue: config Queues: %s is served anyway, one task at a time, unless NoSuspect is set", name)
-		}
+	if err := c.checkQueues(); err != nil {
+		return err
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 50
@@ -79,6 +68,24 @@ func (c *ServerConfig) setDefaults() error {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	return nil
+}
+
+func (c *ServerConfig) checkQueues() error {
+	if len(c.Queues) == 0 && c.NoSuspect {
+		return errors.New("queue: config Queues: none, and NoSuspect: nothing would be served")
+	}
+	for name, weight := range c.Queues {
+		if err := checkName(name); err != nil {
+			return fmt.Errorf("queue: config Queues: %w", err)
+		}
+		if weight < 1 || weight > 100 {
+			return fmt.Errorf("queue: config Queues: weight %d of %s is not between 1 and 100", weight, name)
+		}
+		if name == execution.SuspectQueue && !c.NoSuspect {
+			return fmt.Errorf("queue: config Queues: %s is served anyway, one task at a time, unless NoSuspect is set", name)
+		}
 	}
 	return nil
 }

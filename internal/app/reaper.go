@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/config"
@@ -34,13 +35,7 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 	if err != nil {
 		return err
 	}
-	broker, err := newBroker(b.rdb, cfg.Delegation, deps.Logger)
-	if err != nil {
-		return err
-	}
-	sweeper, err := reaper.New(b.store, b.tasks, reaper.Config{
-		Interval: cfg.ReapInterval, Grace: cfg.HandoffGrace, Cleaner: cleaners{remote, revoker{broker}}, Logger: deps.Logger,
-	})
+	sweeper, err := newSweeper(b, remote, cfg, deps.Logger)
 	if err != nil {
 		return err
 	}
@@ -53,4 +48,15 @@ func RunReaper(ctx context.Context, cfg config.Reaper, deps Deps) error {
 		func(ctx context.Context) error { return nothingToRead(ctx, deps.Again, deps.Logger) },
 		sweeper.Run,
 	)
+}
+
+// newSweeper makes the reaper, which cleans up after remote runs and after delegations.
+func newSweeper(b *base, remote reaper.Cleaner, cfg config.Reaper, logger *slog.Logger) (*reaper.Reaper, error) {
+	broker, err := newBroker(b.rdb, cfg.Delegation, logger)
+	if err != nil {
+		return nil, err
+	}
+	return reaper.New(b.store, b.tasks, reaper.Config{
+		Interval: cfg.ReapInterval, Grace: cfg.HandoffGrace, Cleaner: cleaners{remote, revoker{broker}}, Logger: logger,
+	})
 }
