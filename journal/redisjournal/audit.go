@@ -27,7 +27,7 @@ func (s *Store) Audit(ctx context.Context, repair bool, report func(journal.Find
 	if err == nil {
 		a.census.Open, err = s.OpenExecutions(ctx)
 	}
-	if err != nil {
+	if err != nil && !wrongType(err) { // an index that cannot be counted is a finding already
 		return a.census, refusal("audit", s.keys.prefix, err)
 	}
 	return a.census, nil
@@ -127,11 +127,17 @@ func (a *audit) rows(ctx context.Context, ids []execution.ID) error {
 		calls[i] = invocation{a.store.keys.execution(id), []any{bit(a.repair), states(execution.States()), a.store.now()}}
 	}
 	commands, err := a.store.pipeline(ctx, a.store.scripts.audit, calls)
-	if err != nil {
+	if err != nil && !wrongType(err) {
 		return err
 	}
 	for i, command := range commands {
 		r, err := newReply(command.Result())
+		if wrongType(err) {
+			a.report(journal.Finding{
+				Code: journal.FindingUnreadable, Key: a.store.keys.row(ids[i]), Detail: "a key that belongs to it is of a type that is not Pawl's",
+			})
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", ids[i], scriptError(err))
 		}
@@ -157,6 +163,10 @@ func (a *audit) entries(ctx context.Context, key, members string) error {
 		commands, err := a.store.pipeline(ctx, a.store.scripts.auditEntries, []invocation{
 			{[]string{key}, []any{members, from, auditEntries, bit(a.repair), a.store.now()}},
 		})
+		if wrongType(err) {
+			a.report(journal.Finding{Code: journal.FindingUnreadable, Key: key, Detail: "it is no index"})
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -179,6 +189,9 @@ func (a *audit) entries(ctx context.Context, key, members string) error {
 		}
 	}
 }
+
+// wrongType reports whether a key is of another type than a script takes it for: somebody else has written it.
+func wrongType(err error) bool { return redis.HasErrorPrefix(err, "WRONGTYPE") }
 
 // globEscape writes a text as a pattern that matches it alone.
 func globEscape(text string) string {

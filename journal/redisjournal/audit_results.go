@@ -62,7 +62,7 @@ func (a *resultAudit) scan(ctx context.Context, node redis.Cmdable) error {
 // open reports whether the execution has not ended.
 func (a *resultAudit) open(ctx context.Context, id execution.ID) (bool, error) {
 	state, err := a.store.rdb.HGet(ctx, a.store.keys.row(id), "state").Result()
-	if errors.Is(err, redis.Nil) {
+	if errors.Is(err, redis.Nil) || wrongType(err) { // the audit of rows says so of the latter
 		return false, nil
 	}
 	return err == nil && !execution.State(state).Terminal(), err
@@ -74,6 +74,10 @@ func (a *resultAudit) ledger(ctx context.Context, id execution.ID, key string) e
 	}
 	for cursor := uint64(0); ; {
 		fields, next, err := a.store.rdb.HScan(ctx, key, cursor, "*"+receiptMark, auditEntries).Result()
+		if wrongType(err) {
+			a.report(journal.Finding{Code: journal.FindingUnreadable, Key: key, Detail: "it is no ledger"})
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -115,7 +119,7 @@ func (a *resultAudit) receipt(ctx context.Context, id execution.ID, key, call st
 // length is how long the value is, of the execution or of one that it was forked from; 0: it is not there.
 func (a *resultAudit) length(ctx context.Context, id execution.ID, hash string, size int64) (int64, error) {
 	found, err := a.store.rdb.HStrLen(ctx, a.store.keys.results(id), blobField(hash)).Result()
-	if err != nil || found == size {
+	if err != nil && !wrongType(err) || found == size {
 		return found, err
 	}
 	lenders, err := a.store.rdb.HGet(ctx, a.store.keys.row(id), "lent").Result()

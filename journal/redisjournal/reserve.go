@@ -205,12 +205,12 @@ func (s *Store) OpenExecutions(ctx context.Context) (int64, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, refusal("count open executions", "", err)
-	}
 	var open int64
 	for _, count := range counts {
 		open += count.Val()
+	}
+	if err != nil {
+		return open, refusal("count open executions", "", err)
 	}
 	return open, nil
 }
