@@ -47,6 +47,9 @@ type Config struct {
 	Wait time.Duration
 	// CancelWait bounds how long a cancel waits for the end. Default 5s.
 	CancelWait time.Duration
+	// BeginAfter is how long a stream waits for its first event before it begins without: an error that comes by then still has its
+	// status. Default 1s.
+	BeginAfter time.Duration
 	// Heartbeat is how often an idle stream sends a comment. Default 5s.
 	Heartbeat time.Duration
 	// WriteTimeout bounds how long a client may take to accept what is written. Default 30s.
@@ -77,6 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 	}{
 		{"Wait", &c.Wait, link.MaxWait},
 		{"CancelWait", &c.CancelWait, 5 * time.Second},
+		{"BeginAfter", &c.BeginAfter, time.Second},
 		{"Heartbeat", &c.Heartbeat, 5 * time.Second},
 		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second},
 	}

@@ -49,7 +49,7 @@ const (
 func (f *Face) rpc(w http.ResponseWriter, r *http.Request, definition *agent.Definition) {
 	request, err := readRequest(r)
 	if err != nil {
-		f.fail(w, r, request.ID, err)
+		f.refuse(w, r, request, err)
 		return
 	}
 	h := &handler{face: f, agent: definition}
@@ -62,9 +62,9 @@ func (f *Face) rpc(w http.ResponseWriter, r *http.Request, definition *agent.Def
 	}
 	switch {
 	case err != nil:
-		f.fail(w, r, request.ID, err)
+		f.refuse(w, r, request, err)
 	case is:
-		f.stream(ctx, cancel, w, request.ID, events)
+		f.stream(ctx, cancel, w, r, request, events)
 	default:
 		f.write(w, http.StatusOK, rpcResponse{Version: a2arpc.Version, ID: request.ID, Result: result})
 	}
@@ -178,6 +178,23 @@ func paramsOf[P any](request rpcRequest) (*P, error) {
 		return nil, fmt.Errorf("%w: params are not those of %s", sdk.ErrInvalidParams, request.Method)
 	}
 	return &params, nil
+}
+
+// refuse answers an error before there is a result. A client that waits for a stream looks for it there, unless the status tells: what is
+// of another type some take for a stream without events.
+func (f *Face) refuse(w http.ResponseWriter, r *http.Request, request rpcRequest, err error) {
+	if _, status := answerOf(err); status != http.StatusOK || !wantsStream(r, request.Method) {
+		f.fail(w, r, request.ID, err)
+		return
+	}
+	_ = f.sse(w, request.ID).fail(err) // a client that has gone needs no answer
+}
+
+// wantsStream reports whether a client waits for a stream, by the method or else by the only type that it takes.
+func wantsStream(r *http.Request, method string) bool {
+	accepts := r.Header.Get("Accept")
+	return method == a2arpc.Stream || method == a2arpc.Resubscribe ||
+		strings.Contains(accepts, contentStream) && !strings.Contains(accepts, contentJSON) && !strings.Contains(accepts, "*/*")
 }
 
 // fail answers an error. What went wrong inside is logged and not sent.

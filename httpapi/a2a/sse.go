@@ -24,10 +24,47 @@ type told struct {
 // happens. A comment stands alone on its line: an empty line behind it would be an event without data to some clients.
 // end ends the context of the events.
 func (f *Face) stream(
-	ctx context.Context, end func(), w http.ResponseWriter, id json.RawMessage, events iter.Seq2[sdk.Event, error],
+	ctx context.Context, end func(), w http.ResponseWriter, r *http.Request, request rpcRequest, events iter.Seq2[sdk.Event, error],
 ) {
-	out := &sseWriter{w: w, control: http.NewResponseController(w), timeout: f.cfg.WriteTimeout, id: id}
-	out.begin()
+	out, items := f.sse(w, request.ID), tellAll(ctx, events)
+	defer func() {
+		end()
+		for range items { // until the events have ended
+		}
+	}()
+	begin, beat := time.NewTimer(f.cfg.BeginAfter), time.NewTicker(f.cfg.Heartbeat)
+	defer begin.Stop()
+	defer beat.Stop()
+	for {
+		var err error
+		select {
+		case item, open := <-items:
+			switch {
+			case !open:
+				out.begin()
+				return
+			case item.err != nil && out.begun:
+				f.breakOff(ctx, out, item.err)
+				return
+			case item.err != nil:
+				f.refuse(w, r, request, item.err)
+				return
+			default:
+				err = out.event(item.event)
+			}
+		case <-begin.C:
+			out.begin()
+		case <-beat.C:
+			err = out.beat()
+		}
+		if err != nil {
+			return // the client has gone, and comes back if it likes
+		}
+	}
+}
+
+// tellAll hands over the events until they have ended, or ctx has.
+func tellAll(ctx context.Context, events iter.Seq2[sdk.Event, error]) <-chan told {
 	items := make(chan told)
 	go func() {
 		defer close(items)
@@ -39,40 +76,15 @@ func (f *Face) stream(
 			}
 		}
 	}()
-	defer func() {
-		end()
-		for range items { // until the events have ended
-		}
-	}()
-	beat := time.NewTicker(f.cfg.Heartbeat)
-	defer beat.Stop()
-	for {
-		var err error
-		select {
-		case item, open := <-items:
-			switch {
-			case !open:
-				return
-			case item.err != nil:
-				f.logFault(ctx, item.err)
-				_ = out.fail(item.err) // it is the last
-				return
-			default:
-				err = out.event(item.event)
-			}
-		case <-beat.C:
-			err = out.write([]byte(":\n"))
-		}
-		if err != nil {
-			return // the client has gone, and comes back if it likes
-		}
-	}
+	return items
 }
 
-func (f *Face) logFault(ctx context.Context, err error) {
+// breakOff ends a stream with an error.
+func (f *Face) breakOff(ctx context.Context, out *sseWriter, err error) {
 	if answer, _ := answerOf(err); answer.Code == a2arpc.Internal && ctx.Err() == nil {
 		f.cfg.Logger.ErrorContext(ctx, "a2a stream failed", "error", err)
 	}
+	_ = out.fail(err) // a client that has gone needs no answer
 }
 
 // sseWriter writes the text of an event stream.
@@ -81,14 +93,32 @@ type sseWriter struct {
 	control *http.ResponseController
 	timeout time.Duration
 	id      json.RawMessage // of the request
+	begun   bool
 }
 
+func (f *Face) sse(w http.ResponseWriter, id json.RawMessage) *sseWriter {
+	return &sseWriter{w: w, control: http.NewResponseController(w), timeout: f.cfg.WriteTimeout, id: id}
+}
+
+// begin says that a stream follows.
 func (s *sseWriter) begin() {
+	if s.begun {
+		return
+	}
+	s.begun = true
 	header := s.w.Header()
 	header.Set("Content-Type", contentStream)
 	header.Set("X-Accel-Buffering", "no") // a proxy that buffers would hold events back
 	s.w.WriteHeader(http.StatusOK)
 	_ = s.control.Flush() // the next write tells
+}
+
+// beat says that the stream is alive, once it has begun.
+func (s *sseWriter) beat() error {
+	if !s.begun {
+		return nil
+	}
+	return s.write([]byte(":\n"))
 }
 
 func (s *sseWriter) event(event sdk.Event) error {
@@ -114,6 +144,7 @@ func (s *sseWriter) fail(err error) error {
 }
 
 func (s *sseWriter) write(text []byte) error {
+	s.begin()
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.timeout)) // not every writer has one
 	if _, err := s.w.Write(text); err != nil {
 		return fmt.Errorf("write: %w", err)
