@@ -17,6 +17,7 @@ type loginForm struct {
 	Next   string
 	Issuer string // what the issuer is called on whose page people may log in; empty: there is none
 	Logout string // the issuer's own logout, where it is offered
+	Unsent bool   // a form was sent without a session, and not taken
 }
 
 // hasLogin reports whether there is something to log in with.
@@ -34,7 +35,7 @@ func (p *Pages) loginPage(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request, status int, next string, problem *problem) {
 	page := p.page(r, "Log in", "login")
 	page.Problem = problem
-	page.Body = loginForm{Next: inside(next), Issuer: p.issuerName(), Logout: p.issuerLogout(r)}
+	page.Body = loginForm{Next: inside(next), Issuer: p.issuerName(), Logout: p.issuerLogout(r), Unsent: r.URL.Query().Has("unsent")}
 	p.show(w, r, status, "login", page)
 }
 
@@ -87,7 +88,11 @@ func (p *Pages) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case !errors.Is(err, execution.ErrUnauthenticated) || !p.hasLogin():
 		p.fail(w, r, err)
 	case auth.Unsafe(r):
-		http.Redirect(w, r, root+"/login", http.StatusSeeOther)
+		login := root + "/login"
+		if page := pageOf(r.URL.Path); page != r.URL.Path {
+			login += "?" + values("next", inside(page), "unsent", "1").Encode()
+		}
+		http.Redirect(w, r, login, http.StatusSeeOther)
 	case r.Header.Get("Sec-Fetch-Site") == "cross-site" && !r.URL.Query().Has("again"):
 		p.again(w, r)
 	default:

@@ -6,11 +6,13 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// calls are the tool calls of a picture, in the order in which they were planned. The event that a call was started is written
-// when it is planned, so what it did until it was done is told by what the execution waited for meanwhile.
+// calls are the tool calls of a picture, in the order in which they were planned, or its model requests. The event that a call
+// was started is written when it is planned, so what it did until it was done is told by what the execution waited for meanwhile.
 type calls struct {
+	kind      string // of their bars: tool or model
+	node      string // at which they are carried out
 	all       []call
-	known     map[execution.CallID]int
+	known     map[string]int
 	children  map[execution.CallID]bool // calls that started executions of their own, which go on whatever their parent waits for
 	question  string                    // what the open question waits for; empty: there is none
 	stopped   bool                      // the execution is suspended
@@ -18,9 +20,9 @@ type calls struct {
 	busy      []int64                   // until when each row is taken
 }
 
-// call is a tool call: its parts follow each other without a gap. end is -1 until it is done.
+// call is a call: its parts follow each other without a gap. end is -1 until it is done.
 type call struct {
-	id       execution.CallID
+	id       string
 	name     string
 	failed   bool
 	start    int64
@@ -36,8 +38,12 @@ type callPart struct {
 	from  int64
 }
 
-// forResume is what the calls of a suspended execution wait for.
-const forResume = "for the execution to be resumed"
+const (
+	// forResume is what the calls of a suspended execution wait for.
+	forResume = "for the execution to be resumed"
+	// forRetry is what the calls of a step that has failed wait for.
+	forRetry = "for another attempt"
+)
 
 // waitsFor is what a call waits for while a question of the kind is open.
 func waitsFor(kind execution.InteractionKind) string {
@@ -53,24 +59,25 @@ func waitsFor(kind execution.InteractionKind) string {
 	}
 }
 
-func (c *calls) started(e *execution.ToolStarted, now int64) {
-	if _, known := c.known[e.CallID]; known {
+func (c *calls) started(id, name string, now int64) {
+	if _, known := c.known[id]; known {
 		return
 	}
-	c.known[e.CallID] = len(c.all)
-	c.all = append(c.all, call{id: e.CallID, name: e.Name, start: now, end: -1, parts: []callPart{{from: now}}})
+	c.known[id] = len(c.all)
+	c.all = append(c.all, call{id: id, name: name, start: now, end: -1, parts: []callPart{{from: now}}})
 }
 
-func (c *calls) done(e *execution.ToolCompleted, now int64) {
-	if i, known := c.known[e.CallID]; known {
-		c.all[i].end, c.all[i].failed = now, e.Failed
+func (c *calls) done(id string, failed bool, now int64) {
+	if i, known := c.known[id]; known {
+		c.all[i].end, c.all[i].failed = now, failed
+		c.all[i].forget(now)
 	}
 }
 
 // open gives each call that is not done to f, without those of children.
 func (c *calls) open(f func(*call)) {
 	for i := range c.all {
-		if one := &c.all[i]; one.end < 0 && !c.children[one.id] {
+		if one := &c.all[i]; one.end < 0 && !c.children[execution.CallID(one.id)] {
 			f(one)
 		}
 	}
@@ -103,6 +110,19 @@ func (c *calls) resumed(now int64) {
 	c.goOn(now)
 }
 
+// retried has the open calls wait until they are tried again, if that is the node that carries them out.
+func (c *calls) retried(e *execution.RetryScheduled, now int64) {
+	if e.Node != c.node {
+		return
+	}
+	c.open(func(one *call) {
+		one.become(forRetry, now)
+		if e.AtMs > now {
+			one.become("", min(e.AtMs, maxInstant))
+		}
+	})
+}
+
 // goOn has the open calls do what they do now.
 func (c *calls) goOn(now int64) {
 	waits := c.question
@@ -114,6 +134,7 @@ func (c *calls) goOn(now int64) {
 
 // become begins another part of the call; one that would be over at once is left out.
 func (c *call) become(waits string, now int64) {
+	c.forget(now)
 	last := &c.parts[len(c.parts)-1]
 	switch {
 	case last.waits == waits:
@@ -128,6 +149,13 @@ func (c *call) become(waits string, now int64) {
 	}
 }
 
+// forget takes back what was to become of the call at an instant that has not come.
+func (c *call) forget(now int64) {
+	for n := len(c.parts); n > 1 && c.parts[n-1].from > now; n = len(c.parts) {
+		c.parts = c.parts[:n-1]
+	}
+}
+
 // close ends the calls that nobody has ended, which go on only while the execution is open, and gives each a row of its own while
 // others are there.
 func (c *calls) close(end int64, open bool) {
@@ -135,6 +163,10 @@ func (c *calls) close(end int64, open bool) {
 		one := &c.all[i]
 		if one.end < 0 {
 			one.end, one.unending = end, open
+			one.forget(end)
+		}
+		if c.kind != "tool" {
+			continue
 		}
 		for one.row < len(c.busy) && c.busy[one.row] > one.start && one.row < maxToolLanes-1 {
 			one.row++
@@ -151,7 +183,11 @@ func (c *calls) bars() []bar {
 	var bars []bar
 	for _, one := range c.all {
 		for i, part := range one.parts {
-			b := bar{Kind: "tool", Label: one.name, Title: string(one.id), start: part.from, end: one.end, row: one.row + 1}
+			b := bar{Kind: c.kind, Label: one.name, start: part.from, end: one.end, row: one.row}
+			if c.kind == "tool" {
+				b.Title = one.id
+				b.row++
+			}
 			last := i == len(one.parts)-1
 			if !last {
 				b.end = one.parts[i+1].from
@@ -160,6 +196,8 @@ func (c *calls) bars() []bar {
 			switch {
 			case part.waits == forResume:
 				b.Kind = "suspended"
+			case part.waits == forRetry:
+				b.Kind, b.Name, b.Label = "pause", one.name, ""
 			case part.waits != "":
 				b.Kind = "waiting"
 			case one.failed && last:
@@ -180,7 +218,7 @@ func (c *calls) waited() string {
 	for _, one := range c.all {
 		sum, waits := int64(0), false
 		for i, part := range one.parts {
-			if part.waits == "" {
+			if part.waits == "" || part.waits == forRetry {
 				continue
 			}
 			until := one.end

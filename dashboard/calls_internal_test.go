@@ -15,7 +15,7 @@ func parts(t *testing.T, s shown) (all []any) {
 	picture := draw(s)
 	require.NotNil(t, picture)
 	for _, b := range picture.Bars {
-		if slices.Contains([]string{"tool", "failed", "waiting", "suspended"}, b.Kind) && b.Y > picture.Lanes[len(picture.Lanes)-1].Y-laneHeight {
+		if slices.Contains([]string{"tool", "failed", "waiting", "suspended", "pause"}, b.Kind) && b.Y > picture.Lanes[len(picture.Lanes)-1].Y-laneHeight {
 			all = append(all, b.Kind, b.took)
 		}
 	}
@@ -81,6 +81,19 @@ func TestACallThatWaitsForAnApprovalIsDrawnWaiting(t *testing.T) {
 		"the execution is canceled meanwhile": {
 			[]any{2005, required(execution.Approval), 9000, &execution.ExecutionCanceled{}}, []any{"waiting", int64(7000)},
 		},
+		"it is tried again": {
+			[]any{
+				3000, &execution.RetryScheduled{Node: "tool_call", AtMs: 5000}, 6000, &execution.RetryScheduled{Node: "tool_call", AtMs: 99_000},
+				7000, &execution.ExecutionSuspended{}, 8000, &execution.ExecutionResumed{}, 9000, refunded(false), 9600, ended,
+			},
+			[]any{
+				"tool", int64(1000), "pause", int64(2000), "tool", int64(1000), "pause", int64(1000), "suspended", int64(1000), "tool", int64(1000),
+			},
+		},
+		"the model is tried again": {
+			[]any{3000, &execution.RetryScheduled{Node: "before_model_request", AtMs: 5000}, 9000, refunded(false), 9600, ended},
+			[]any{"tool", int64(7000)},
+		},
 		"nobody is asked": {[]any{9000, refunded(false), 9600, ended}, []any{"tool", int64(7000)}},
 	}
 	for name, test := range tests {
@@ -112,4 +125,17 @@ func TestAWaitIsToldInWordsToo(t *testing.T) {
 	after := draw(shown{events: begun(2005, required(execution.Approval), 3000, &execution.ExecutionSuspended{}, 4000,
 		&execution.ExecutionResumed{}), state: execution.WaitingForInput, nowMs: 12_000})
 	require.Equal(t, "waiting for input, 8.0 s so far", told(t, after, "waiting")[1], "a resume leads back to the question")
+}
+
+func TestAModelThatIsAskedAgainIsDrawnInItsAttempts(t *testing.T) {
+	t.Parallel()
+	got := draw(shown{
+		events: log(1000, &execution.ExecutionQueued{}, 1010, &execution.ExecutionStarted{}, 2000, &execution.ModelStarted{InvocationID: "i"},
+			3000, &execution.RetryScheduled{Node: "before_model_request", AtMs: 5000}, 6000, &execution.ExecutionSuspended{}),
+		state: execution.Suspended, nowMs: 9000,
+	})
+	require.Equal(t, []string{"turn 0, 1.0 s", "turn 0, 1.0 s"}, told(t, got, "model"))
+	require.Equal(t, []string{"turn 0 waits for another attempt, 2.0 s"}, told(t, got, "pause"))
+	require.Equal(t, []string{"suspended, 3.0 s so far", "turn 0 waits for the execution to be resumed, 3.0 s so far"}, told(t, got, "suspended"))
+	require.Contains(t, got.Summary, "1 model request and 0 tool calls")
 }

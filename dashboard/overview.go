@@ -11,13 +11,17 @@ import (
 // listed is how many executions the overview lists of a state.
 const listed = 8
 
+// factsMs is how often a page looks at workers and queues anew: no event tells of a worker that has died.
+const factsMs = 10_000
+
 // overviewBody is the body of the overview.
 type overviewBody struct {
 	States    []stateCount // nil: the caller may not know them
 	Suspended []execution.View
 	Asking    []execution.View
 	Newest    []execution.View
-	Queues    []Queue
+	Queues    []queueRow
+	Stuck     []queueRow // queues that nobody serves, while others are served
 	Workers   []Worker
 	Slots     int
 	Held      int
@@ -52,6 +56,7 @@ func (p *Pages) overview(w http.ResponseWriter, r *http.Request) error {
 	page := p.page(r, "Overview", "overview")
 	page.Body = body
 	page.Live = everything()
+	page.Live.AgainMs = factsMs
 	p.show(w, r, http.StatusOK, "overview", page)
 	return nil
 }
@@ -73,12 +78,14 @@ func (p *Pages) addFacts(r *http.Request, visit *auth.Visit, body *overviewBody)
 	if !visit.Oversees() {
 		return nil
 	}
-	if body.Queues, err = p.cfg.Facts.Queues(r.Context()); err != nil {
+	queues, err := p.cfg.Facts.Queues(r.Context())
+	if err != nil {
 		return unavailable(err)
 	}
 	if body.Workers, err = p.cfg.Facts.Workers(r.Context()); err != nil {
 		return unavailable(err)
 	}
+	body.Queues = served(queues, body.Workers)
 	work := workOf(body.Workers)
 	body.Work = &work
 	body.NoWorker = true
@@ -86,6 +93,9 @@ func (p *Pages) addFacts(r *http.Request, visit *auth.Visit, body *overviewBody)
 		body.Slots += worker.Concurrency
 		body.Held += worker.Held
 		body.NoWorker = body.NoWorker && worker.Draining
+	}
+	if !body.NoWorker {
+		body.Stuck = stuck(body.Queues)
 	}
 	return nil
 }
@@ -110,7 +120,7 @@ func everything() *live {
 // workersBody is the body of the page of workers.
 type workersBody struct {
 	Workers []Worker
-	Queues  []Queue
+	Queues  []queueRow
 }
 
 // workers shows who takes tasks, and what each holds. Holders are nobody's alone.
@@ -131,8 +141,9 @@ func (p *Pages) workers(w http.ResponseWriter, r *http.Request) error {
 		return unavailable(err)
 	}
 	page := p.page(r, "Workers", "workers")
-	page.Body = workersBody{workers, queues}
+	page.Body = workersBody{workers, served(queues, workers)}
 	page.Live = everything()
+	page.Live.AgainMs = factsMs
 	p.show(w, r, http.StatusOK, "workers", page)
 	return nil
 }

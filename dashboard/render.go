@@ -86,11 +86,7 @@ func (p *Pages) page(r *http.Request, title, nav string) *page {
 		here.Path, here.RawQuery = root+"/login", ""
 	}
 	if r.Method != http.MethodGet { // a form that was refused: its own address shows nothing
-		here.RawQuery = ""
-		if at, ok := strings.CutPrefix(here.Path, root+"/executions/"); ok {
-			id, _, _ := strings.Cut(at, "/")
-			here.Path = root + "/executions/" + id
-		}
+		here.Path, here.RawQuery = pageOf(here.Path), ""
 	}
 	return &page{
 		Title: title, Nav: nav, Theme: themeOf(r), Here: here.RequestURI(),
@@ -99,6 +95,15 @@ func (p *Pages) page(r *http.Request, title, nav string) *page {
 		Monitoring: p.cfg.Monitoring, Version: p.cfg.Version, NowMs: p.now().UnixMilli(),
 		Note: notes()[r.URL.Query().Get("done")],
 	}
+}
+
+// pageOf is the page with the form that is sent to the path.
+func pageOf(path string) string {
+	if at, ok := strings.CutPrefix(path, root+"/executions/"); ok {
+		id, _, _ := strings.Cut(at, "/")
+		return root + "/executions/" + id
+	}
+	return path
 }
 
 func themeOf(r *http.Request) string {

@@ -18,7 +18,7 @@ func functions(files assets) template.FuncMap {
 	return template.FuncMap{
 		"asset": func(name string) string { return files.paths[name] },
 		"age":   age, "at": at, "iso": iso, "ms": duration, "short": short, "words": words, "json": pretty, "micros": micros,
-		"cut": cut, "count": thousands, "states": execution.States, "at2": pair, "rows": rowsOf, "many": many,
+		"cut": cut, "count": thousands, "states": execution.States, "at2": pair, "rows": rowsOf, "many": many, "plain": plain, "waits": waits,
 		"ago": func(nowMs, ms int64) string { return age(nowMs - ms) },
 	}
 }
@@ -118,6 +118,24 @@ func plainOrder(data []byte) []byte {
 	return out.Bytes()
 }
 
+// plain is a text in which no character changes the direction of others: such a one stands there as its escape. People decide by
+// what they see.
+func plain(text string) string { return string(plainOrder([]byte(text))) }
+
+// waits says what an execution waits for that needs no worker.
+func waits(wait *execution.Wait) string {
+	switch {
+	case wait.Kind == execution.WaitSchedule && wait.UntilMs == 0:
+		return "its turn in the conversation"
+	case wait.Kind == execution.WaitSchedule:
+		return "its start, " + at(wait.UntilMs)
+	case wait.UntilMs > 0:
+		return words(wait.Kind) + ", until " + at(wait.UntilMs)
+	default:
+		return words(wait.Kind)
+	}
+}
+
 // maxIndent is how many times as long as it was a text may become by being indented.
 const maxIndent = 16
 
@@ -159,6 +177,7 @@ type shownText struct {
 }
 
 func cut(text string) shownText {
+	text = plain(text)
 	if utf8.RuneCountInString(text) <= maxShownText {
 		return shownText{Text: text, Size: len(text)}
 	}

@@ -132,7 +132,10 @@ func draw(s shown) *timeline {
 	if open {
 		end = (&forward{last: end}).at(s.nowMs)
 	}
-	d := drawing{end: end, models: map[string]int{}, tools: calls{known: map[execution.CallID]int{}, children: s.children}}
+	d := drawing{
+		end: end, models: calls{kind: "model", node: "before_model_request", known: map[string]int{}},
+		tools: calls{kind: "tool", node: "tool_call", known: map[string]int{}, children: s.children},
+	}
 	d.nodes = nodes(s.steps)
 	if n := len(s.steps); open && n > 0 && s.steps[n-1].Step == s.step && s.steps[n-1].CommittedAtMs > 0 {
 		d.nodes = append(d.nodes, openNode(s.steps[n-1], s.held))
@@ -143,11 +146,11 @@ func draw(s shown) *timeline {
 		d.event(event)
 		instants = append(instants, event.OccurredAtMs)
 	}
-	for _, b := range d.nodes {
+	d.close(open)
+	for _, b := range slices.Concat(d.nodes, d.models.bars(), d.tools.bars()) {
 		instants = append(instants, b.start, b.end)
 	}
 	slices.Sort(instants)
-	d.close(open)
 	return d.picture(newScale(instants))
 }
 
@@ -157,10 +160,9 @@ type drawing struct {
 	state  *bar
 	states []bar
 	nodes  []bar
-	calls  []bar // of models
 	marks  []mark
 	at     []int64
-	models map[string]int
+	models calls
 	tools  calls
 }
 
@@ -168,16 +170,13 @@ func (d *drawing) event(event execution.Event) {
 	now := event.OccurredAtMs
 	switch e := event.Payload.(type) {
 	case *execution.ModelStarted:
-		d.models[e.InvocationID] = len(d.calls)
-		d.calls = append(d.calls, bar{Kind: "model", Label: fmt.Sprintf("turn %d", e.Turn), start: now, end: -1})
+		d.models.started(e.InvocationID, fmt.Sprintf("turn %d", e.Turn), now)
 	case *execution.ModelCompleted:
-		if i, known := d.models[e.InvocationID]; known {
-			d.calls[i].end = now
-		}
+		d.models.done(e.InvocationID, false, now)
 	case *execution.ToolStarted:
-		d.tools.started(e, now)
+		d.tools.started(string(e.CallID), e.Name, now)
 	case *execution.ToolCompleted:
-		d.tools.done(e, now)
+		d.tools.done(string(e.CallID), e.Failed, now)
 	case *execution.Warning:
 		kind := warningKind(e.Code)
 		if kind == "reclaim" {
@@ -185,6 +184,8 @@ func (d *drawing) event(event execution.Event) {
 		}
 		d.mark(kind, now, e.Code+": "+e.Message)
 	case *execution.RetryScheduled:
+		d.models.retried(e, now)
+		d.tools.retried(e, now)
 		d.mark("retry", now, fmt.Sprintf("attempt %d at %s follows: %s", e.Attempt, e.Node, e.Code))
 	case *execution.CancelRequested:
 		d.mark("suspended", now, "cancel requested")
@@ -204,6 +205,7 @@ func (d *drawing) changed(payload execution.Payload, now int64) {
 		d.become("running", "running", now)
 	case *execution.ExecutionResumed:
 		d.tools.resumed(now)
+		d.models.resumed(now)
 		if d.tools.question != "" { // it goes back to where it was
 			d.become("waiting", "waiting for input", now)
 		} else {
@@ -219,6 +221,7 @@ func (d *drawing) changed(payload execution.Payload, now int64) {
 		d.become("suspended", "suspended", now)
 		d.mark("suspended", now, "suspended: "+words(e.Reason))
 		d.tools.suspended(now)
+		d.models.suspended(now)
 	case *execution.ExecutionCompleted, *execution.ExecutionFailed, *execution.ExecutionCanceled:
 		d.become("", "", now)
 		kind := string(payload.EventType())
@@ -259,11 +262,7 @@ func (d *drawing) close(open bool) {
 	if lasts {
 		d.states[len(d.states)-1].Open = true
 	}
-	for i := range d.calls {
-		if call := &d.calls[i]; call.end < 0 {
-			call.end, call.Open = d.end, open
-		}
-	}
+	d.models.close(d.end, open)
 	d.tools.close(d.end, open)
 }
 
@@ -301,7 +300,7 @@ func (d *drawing) picture(s scale) *timeline {
 		}
 	}
 	calls := slices.Index(labels, "model")
-	for _, b := range append(d.calls, d.tools.bars()...) {
+	for _, b := range append(d.models.bars(), d.tools.bars()...) {
 		t.Bars = append(t.Bars, place(b, s, calls+b.row))
 	}
 	for i, m := range d.marks {
@@ -312,7 +311,7 @@ func (d *drawing) picture(s scale) *timeline {
 	t.Ticks = ticks(s)
 	t.Key = keyOf(t.Bars)
 	t.Summary = fmt.Sprintf("%s and %s in %s%s",
-		many(len(d.models), "model request"), many(len(d.tools.all), "tool call"), duration(d.end-s.instants[0]), d.tools.waited())
+		many(len(d.models.all), "model request"), many(len(d.tools.all), "tool call"), duration(d.end-s.instants[0]), d.tools.waited())
 	return t
 }
 

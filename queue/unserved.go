@@ -17,11 +17,10 @@ type Unserved struct {
 // Unserved lists, by name, the queues whose tasks nobody will take, of all that were ever used. Four round trips, whose size
 // grows with the number of queues and workers.
 func (c *Client) Unserved(ctx context.Context) ([]Unserved, error) {
-	named, err := c.rdb.SMembers(ctx, allQueuesKey).Result()
+	queues, err := c.Used(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the queues: %w", err)
+		return nil, err
 	}
-	queues := slices.Compact(slices.Sorted(slices.Values(append(named, c.queues()...))))
 	workers, err := c.Workers(ctx)
 	if err != nil {
 		return nil, err

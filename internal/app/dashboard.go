@@ -40,13 +40,17 @@ func (f pageFacts) Counts(ctx context.Context, tenant string) (map[execution.Sta
 	return counts, nil
 }
 
-// Queues implements dashboard.Facts.
+// Queues implements dashboard.Facts: of all queues that were ever used, also by other processes, which are those that nobody may serve.
 func (f pageFacts) Queues(ctx context.Context) ([]dashboard.Queue, error) {
-	depths, err := f.base.tasks.Depth(ctx)
+	names, err := f.base.tasks.Used(ctx)
 	if err != nil {
 		return nil, err
 	}
-	latencies, err := f.base.tasks.Latency(ctx)
+	depths, err := f.base.tasks.DepthOf(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	latencies, err := f.base.tasks.LatencyOf(ctx, names)
 	if err != nil {
 		return nil, err
 	}
