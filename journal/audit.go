@@ -20,7 +20,8 @@ type FindingCode string
 
 // What can be wrong.
 const (
-	FindingUnreadable       FindingCode = "unreadable"        // a row, or a receipt, that this release cannot read
+	FindingUnreadable       FindingCode = "unreadable"        // a row, a receipt or an event that this release cannot read
+	FindingNewer            FindingCode = "newer"             // a record of a later release: its programs go on with it
 	FindingNotIndexed       FindingCode = "not_indexed"       // a row that nobody would ever look at again
 	FindingIndexedTwice     FindingCode = "indexed_twice"     // a row in an index where it does not belong
 	FindingStandstill       FindingCode = "standstill"        // a row that could go on and that nobody will call

@@ -20,6 +20,9 @@ holds tasks has a live worker. It goes through all keys, a few at a time.
 
 --repair mends what needs no judgment: it puts entries where they belong, and changes no execution. What is left is for people.
 
+--logs reads every event of every log too, and names those that cannot be read: they are damaged, or another release wrote
+them. No execution needs its log to go on.
+
 --bytes weighs every key by its kind, and says when keys of that kind go.
 
 It ends with 1 when something was found that was not mended. With --json one value: {rows, entries, open, workers, findings
@@ -47,6 +50,7 @@ func newDoctor(s streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&what.Repair, "repair", false, "mend what needs no judgment")
+	cmd.Flags().BoolVar(&what.Logs, "logs", false, "read every event of every log, too")
 	cmd.Flags().BoolVar(&what.Bytes, "bytes", false, "weigh every key, by kind")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

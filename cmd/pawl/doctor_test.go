@@ -24,8 +24,10 @@ func TestDoctorEndsWithOneAsLongAsSomethingIsLeft(t *testing.T) {
 	store, err := redisjournal.New(rdb, redisjournal.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	id := execution.NewID(7)
+	key := "pawl:{p07}:x:" + string(id) + ":events"
 	_, err = store.Reserve(t.Context(), journal.NewExecution{
-		ID: execution.NewID(7), ConversationID: execution.NewConversationID(7), Caller: execution.LocalCaller(),
+		ID: id, ConversationID: execution.NewConversationID(7), Caller: execution.LocalCaller(),
 		Fingerprint: "print", Definition: "abc", Checkpoint: []byte("0"), Node: "run_start",
 		Request: execution.CreateRequest{Agent: "demo"},
 	})
@@ -66,6 +68,12 @@ func TestDoctorEndsWithOneAsLongAsSomethingIsLeft(t *testing.T) {
 	out, code = call(app.Examination{Repair: true}, false)
 	require.Equal(t, exitCompleted, code)
 	require.Contains(t, out, "(mended)")
+	redistest.DamageEvent(t, rdb, key, 0, false)
+	_, code = call(app.Examination{}, false)
+	require.Equal(t, exitCompleted, code)
+	out, code = call(app.Examination{Logs: true}, false)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, out, "unreadable  "+key+"  event 1: what it says cannot be read\n")
 	out, code = call(app.Examination{Bytes: true}, false)
 	require.Equal(t, exitCompleted, code)
 	require.Contains(t, out, "THEY GO")

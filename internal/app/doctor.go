@@ -31,6 +31,7 @@ const FindingQueueNotServed journal.FindingCode = "queue_not_served"
 type Examination struct {
 	Repair bool // mend what needs no judgment
 	Bytes  bool // weigh all keys
+	Logs   bool // read all events
 }
 
 // Diagnosis is what it has counted.
@@ -61,6 +62,9 @@ func Examine(ctx context.Context, cfg config.Doctor, what Examination, report fu
 	diagnosis.Census, err = store.Audit(ctx, what.Repair, report)
 	if err == nil {
 		err = store.AuditResults(ctx, storedResult, report)
+	}
+	if err == nil && what.Logs {
+		err = store.AuditLogs(ctx, report)
 	}
 	if err == nil {
 		diagnosis.Workers, err = examineQueues(ctx, tasks, report)
