@@ -29,7 +29,7 @@ type Worker struct {
 // Serves reports whether the worker takes tasks of the queue.
 func (w *Worker) Serves(queue string) bool { return slices.Contains(w.Queues, queue) }
 
-// Workers lists the live workers, by id, with what they hold. Two round trips, whose size grows with the number of workers.
+// Workers lists the live workers, by id, with what they hold. One whose word cannot be read is left out, and logged. Two round trips, whose size grows with the number of workers.
 func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
 	ids, err := c.rdb.ZRange(ctx, workersKey(c.cfg.Prefix), 0, -1).Result()
 	if err != nil {
@@ -62,7 +62,8 @@ func (c *Client) workers(ctx context.Context, ids []string, withHolding bool) ([
 		}
 		worker, err := decodeWorker(id, data)
 		if err != nil {
-			return nil, err
+			c.cfg.Logger.WarnContext(ctx, "what a worker says of itself cannot be read", "error", err)
+			continue
 		}
 		if withHolding {
 			worker.Holding = splitIDs(holding[i].Val())
