@@ -29,7 +29,7 @@ func (s *Server) ready(c echo.Context) error {
 	defer cancel()
 	readiness, err := s.cfg.Ready(ctx)
 	if err != nil {
-		return execution.NewAPIError(execution.Unavailable, "Redis cannot be reached").After(time.Second).Because(err)
+		return execution.NewAPIError(execution.Unavailable, "Redis cannot be reached, or takes no writes").After(time.Second).Because(err)
 	}
 	if _, err := s.cfg.Access.Enter(c.Request()); err != nil {
 		readiness.Redis = nil
