@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/pb33f/libopenapi-validator/errors"
 )
 
 // Exchange is a request and its answer.
@@ -144,8 +142,8 @@ func (c *Checker) body(call *Call, response map[string]any, x Exchange) error {
 	plain := x.Request.Clone(x.Request.Context()) // the validator is particular about paths that need not be ours
 	plain.URL = &url.URL{Path: plainPath(call.Path)}
 	answer := &http.Response{StatusCode: x.Status, Header: x.Header, Body: io.NopCloser(bytes.NewReader(x.Body)), Request: plain}
-	if ok, found := c.validator.GetResponseBodyValidator().ValidateResponseBody(plain, answer); !ok {
-		return fmt.Errorf("%s in %s", listed(found), clip(x.Body))
+	if wrong := c.schemas.answer(plain, answer); wrong != "" {
+		return fmt.Errorf("%s in %s", wrong, clip(x.Body))
 	}
 	return nil
 }
@@ -226,8 +224,8 @@ func (c *Checker) request(call *Call, x Exchange) error {
 		}
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
-	if ok, found := c.validator.ValidateHttpRequestSync(r); !ok {
-		return fmt.Errorf("%s in %s %s", listed(found), r.URL.RawQuery, clip(sent))
+	if wrong := c.schemas.request(r); wrong != "" {
+		return fmt.Errorf("%s in %s %s", wrong, r.URL.RawQuery, clip(sent))
 	}
 	return nil
 }
@@ -301,17 +299,6 @@ func withoutEmpty(object map[string]any) map[string]any {
 		kept[name] = value
 	}
 	return kept
-}
-
-func listed(found []*errors.ValidationError) string {
-	var text []string
-	for _, f := range found {
-		text = append(text, f.Message+": "+f.Reason)
-		for _, s := range f.SchemaValidationErrors {
-			text = append(text, s.FieldPath+" "+s.Reason)
-		}
-	}
-	return strings.Join(text, "; ")
 }
 
 func clip(body []byte) string {
