@@ -15,7 +15,9 @@ type Depth struct {
 }
 
 // Depth counts the tasks of every queue this client knows, in one round trip and constant time per queue.
-func (c *Client) Depth(ctx context.Context) (map[string]Depth, error) { return c.DepthOf(ctx, c.queues()) }
+func (c *Client) Depth(ctx context.Context) (map[string]Depth, error) {
+	return c.DepthOf(ctx, c.queues())
+}
 
 // DepthOf counts the tasks of the queues, as Depth does.
 func (c *Client) DepthOf(ctx context.Context, queues []string) (map[string]Depth, error) {

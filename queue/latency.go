@@ -10,7 +10,9 @@ import (
 
 // Latency is how long the oldest task of every queue this client knows, of those that may run, has waited; 0 where none
 // does. Two round trips and constant time per queue. By the clock of this process: the instants are those of Asynq's clients.
-func (c *Client) Latency(ctx context.Context) (map[string]time.Duration, error) { return c.LatencyOf(ctx, c.queues()) }
+func (c *Client) Latency(ctx context.Context) (map[string]time.Duration, error) {
+	return c.LatencyOf(ctx, c.queues())
+}
 
 // LatencyOf tells it of the queues, as Latency does.
 func (c *Client) LatencyOf(ctx context.Context, queues []string) (map[string]time.Duration, error) {

@@ -88,7 +88,7 @@ func (i *installation) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (i *installation) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), redisTimeout)
 	defer cancel()
 	for what, read := range map[string]func(context.Context, chan<- prometheus.Metric) error{
 		"executions": i.countExecutions, "remote runs": i.countRemote, "queues": i.measureQueues, "workers": i.countWorkers,

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -131,3 +132,17 @@ func (silent) CountOutside(context.Context) (int64, error) { return 0, errSilent
 func (silent) Depth(context.Context) (map[string]queue.Depth, error) { return nil, errSilent }
 
 func (silent) Workers(context.Context) ([]queue.Worker, error) { return nil, errSilent }
+
+// A Redis that hangs is when the program's own metrics are wanted most.
+func TestInstallation_WhatRedisIsTooLateWithIsLeftOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := New("api", "test")
+		m.Installation(Installation{
+			Executions: silent{}, Queues: silent{}, Logger: slog.New(slog.DiscardHandler),
+			Memory: func(ctx context.Context) (Memory, error) { <-ctx.Done(); return Memory{}, ctx.Err() },
+			Kinds:  func(ctx context.Context) (map[string]float64, error) { <-ctx.Done(); return nil, ctx.Err() },
+		})
+		require.Contains(t, scrape(t, m), "\npawl_build_info")
+	})
+}

@@ -10,8 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// scrapeTimeout bounds a scrape. What Redis has not said by then is left out.
-const scrapeTimeout = 5 * time.Second
+const (
+	// scrapeTimeout bounds a scrape; Prometheus waits for 10 s by default.
+	scrapeTimeout = 8 * time.Second
+	// redisTimeout bounds what a scrape asks Redis. It is shorter: what Redis has not said by then is left out, and the program's own
+	// measurements are not.
+	redisTimeout = 4 * time.Second
+)
 
 // Metrics are the measurements of one program. It is safe for concurrent use.
 type Metrics struct {
