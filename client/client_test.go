@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // script answers the n-th request, from 1, with the n-th handler; the last one repeats.
 func script(t *testing.T, handlers ...http.HandlerFunc) (*client.Client, *atomic.Int64) {

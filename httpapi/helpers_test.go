@@ -25,7 +25,7 @@ import (
 	"github.com/pawl-run/pawl/link/linktest"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	redistest.Main(m, func() error { return goleak.Find() })

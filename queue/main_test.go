@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	redistest.Main(m, func() error { return goleak.Find() })
 }
 
-const deadline = 10 * time.Second
+const deadline = time.Minute
 
 // quiet drops log lines.
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }

@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/reaper"
 )
 
-const recoveryTimeout = 20 * time.Second
+const recoveryTimeout = time.Minute
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 

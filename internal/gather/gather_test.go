@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-const deadline = 10 * time.Second
+const deadline = time.Minute
 
 // gate lets no command of its client pass until it is opened, and counts round trips.
 type gate struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-const startTimeout = 10 * time.Second
+const startTimeout = 30 * time.Second
 
 // Server is a redis-server process on a loopback port. Its data survives Kill and Start.
 type Server struct {
@@ -48,10 +48,13 @@ func Start(tb testing.TB, args ...string) *Server {
 	return server
 }
 
-// Client is a client of the server, closed with the test.
+// Client is a client of the server, closed with the test. It waits longer for an answer than go-redis does unless it is told:
+// on a busy machine an answer of a few megabytes takes longer than that now and then.
 func (s *Server) Client(tb testing.TB) *redis.Client {
 	tb.Helper()
-	client := redis.NewClient(&redis.Options{Addr: s.addr})
+	client := redis.NewClient(&redis.Options{
+		Addr: s.addr, DialTimeout: startTimeout, ReadTimeout: startTimeout, WriteTimeout: startTimeout, PoolTimeout: startTimeout,
+	})
 	tb.Cleanup(func() { _ = client.Close() }) // the test is over: nobody waits for the error
 	return client
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/journal"
 )
 
-const signalTimeout = 5 * time.Second
+const signalTimeout = time.Minute
 
 func changed(t *testing.T, sub journal.Subscription) {
 	t.Helper()

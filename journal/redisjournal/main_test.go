@@ -51,7 +51,7 @@ func openOn(t *testing.T, rdb *redis.Client, change ...func(*Config)) *world {
 }
 
 func (w *world) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	w.t.Cleanup(cancel)
 	return ctx
 }
@@ -122,7 +122,7 @@ func (w *world) types(id execution.ID) []execution.EventType {
 // dump is every key of the prefix, byte for byte.
 func dump(t *testing.T, rdb redis.UniversalClient, prefix string) map[string]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	out := make(map[string]string)
 	for _, key := range allKeys(ctx, t, rdb, prefix) {

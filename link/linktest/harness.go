@@ -17,7 +17,7 @@ import (
 )
 
 // deadline bounds every wait of the suite.
-const deadline = 10 * time.Second
+const deadline = time.Minute
 
 // Harness is one link under test over an empty store.
 type Harness struct {

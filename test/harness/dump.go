@@ -13,7 +13,7 @@ import (
 )
 
 // settleTimeout is longer than a wake-up or a sweep's lock lives.
-const settleTimeout = 20 * time.Second
+const settleTimeout = time.Minute
 
 // Dump is every key of Pawl's but the presence of workers, with its content and its expiry. It first waits until the
 // wake-ups and sweep locks of a moment ago have expired by themselves, so nothing may be at work.

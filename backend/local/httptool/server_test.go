@@ -17,7 +17,7 @@ import (
 )
 
 // soon bounds every wait of these tests.
-const soon = 10 * time.Second
+const soon = time.Minute
 
 var recoveries = []agent.Recovery{agent.ReadOnly, agent.Idempotent, agent.Reconcile, agent.Unsafe}
 

@@ -27,7 +27,7 @@ import (
 )
 
 // soon bounds every wait of these tests.
-const soon = 20 * time.Second
+const soon = time.Minute
 
 // helperVariable makes this test binary an MCP server on standard input and output.
 const helperVariable = "PAWL_TEST_MCP_SERVER"

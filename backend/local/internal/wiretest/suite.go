@@ -20,7 +20,7 @@ import (
 
 const (
 	// patience bounds every wait of the suite.
-	patience = 10 * time.Second
+	patience = time.Minute
 	short    = 100 * time.Millisecond
 )
 
