@@ -43,7 +43,7 @@ func (m *AuthMode) Decode(value string) error {
 }
 
 func (a *Auth) check() error {
-	problems := []error{a.checkIssuer(), a.OIDCLogin.check(a.OIDCIssuer != ""), a.Logins.check()}
+	problems := []error{a.checkIssuer(), a.OIDCLogin.check(a.OIDCIssuer != ""), a.Logins.check(a.Auth == AuthKeys)}
 	for _, origin := range a.CORSOrigins {
 		if !isOrigin(origin) {
 			problems = append(problems, fmt.Errorf(

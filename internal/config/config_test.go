@@ -91,6 +91,7 @@ func TestLoad_RefusesWhatDoesNotGoTogether(t *testing.T) {
 		{`PAWL_AUTH: want none or keys, have "token"`, []string{"PAWL_AUTH=token"}},
 		{"", []string{keys, "PAWL_LOGIN_RATE=0", "PAWL_TRUSTED_PROXIES=10.1.0.0/16,2001:db8::1"}},
 		{"PAWL_LOGIN_RATE: want a whole number from 0", []string{keys, "PAWL_LOGIN_RATE=-1"}},
+		{"PAWL_TRUSTED_PROXIES needs PAWL_AUTH=keys", []string{"PAWL_TRUSTED_PROXIES=10.1.0.0/16"}},
 		{`PAWL_TRUSTED_PROXIES: want networks by comma such as 10.1.0.0/16, have "proxy"`, []string{keys, "PAWL_TRUSTED_PROXIES=10.1.0.0/16,proxy"}},
 		{"PAWL_TRUSTED_PROXIES: 0.0.0.0/0 are no proxies", []string{keys, "PAWL_TRUSTED_PROXIES=10.1.0.0/16,0.0.0.0/0"}},
 		{"PAWL_OIDC_ISSUER needs PAWL_AUTH=keys", []string{issuer, audience}},

@@ -12,8 +12,12 @@ type Logins struct {
 	Proxies   Networks `envconfig:"PAWL_TRUSTED_PROXIES" desc:"the proxies in front of the API, by comma, such as 10.1.0.0/16: what they say in X-Forwarded-For is taken for the address of whoever logs in or shows a bad credential; none when empty"`
 }
 
-func (l *Logins) check() error {
+// check is asked with whether there is anything to log in with.
+func (l *Logins) check(keys bool) error {
 	problems := []error{between("PAWL_LOGIN_RATE", int64(l.LoginRate), 0, 1_000_000)}
+	if len(l.Proxies) > 0 && !keys {
+		problems = append(problems, errors.New("PAWL_TRUSTED_PROXIES needs PAWL_AUTH=keys: without keys nobody comes from elsewhere"))
+	}
 	for _, network := range l.Proxies {
 		if network.Bits() == 0 || network.Addr().Is4In6() {
 			problems = append(problems, fmt.Errorf("PAWL_TRUSTED_PROXIES: %s are no proxies: name theirs, such as 10.1.0.0/16", network))
