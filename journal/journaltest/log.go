@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ func logClauses() []clause {
 		{name: "a commit that would fill the log is refused as a whole; one that ends, or writes no event, is not", run: commitFull, config: small},
 		{name: "a receipt is written with its event however full the log is", run: recordFull, config: small},
 		{name: "contract C, events: after is exclusive, ascending, limited", run: readAfter},
+		{name: "a place that no log reaches is behind its end, and a page is never longer than the log", run: readBeyond},
 		{name: "a page says where the log ends and where the execution stands", run: readPage},
 		{name: "operation numbers only grow; a number of another method is refused", run: operationNumbers},
 		{name: "bytes survive exactly", run: bytesSurvive},
@@ -172,6 +174,31 @@ func readAfter(t *testing.T, b *bench) {
 			}
 		}
 	}
+}
+
+func readBeyond(t *testing.T, b *bench) {
+	a := b.reserve().claim()
+	for _, beyond := range []uint64{7, 1 << 53, 1<<63 - 1, 1 << 63, math.MaxUint64} {
+		page, err := b.Store.EventPage(b.ctx(), a.id, execution.Sequence(beyond), 10)
+		require.NoError(t, err, beyond)
+		require.Empty(t, page.Events)
+		require.EqualValues(t, 2, page.Last)
+		checkpoints, err := b.Store.Checkpoints(b.ctx(), a.id, execution.Step(beyond), 10)
+		require.NoError(t, err, beyond)
+		require.Empty(t, checkpoints)
+	}
+	page, err := b.Store.EventPage(b.ctx(), a.id, 1, math.MaxInt)
+	require.NoError(t, err)
+	require.Len(t, page.Events, 1)
+	checkpoints, err := b.Store.Checkpoints(b.ctx(), a.id, 0, math.MaxInt)
+	require.NoError(t, err)
+	require.Len(t, checkpoints, 1)
+	messages, err := b.Store.Messages(b.ctx(), a.id, 0, math.MaxInt)
+	require.NoError(t, err)
+	require.Len(t, messages, 1)
+	messages, err = b.Store.Messages(b.ctx(), a.id, math.MaxInt, math.MaxInt)
+	require.NoError(t, err)
+	require.Empty(t, messages)
 }
 
 func readPage(t *testing.T, b *bench) {

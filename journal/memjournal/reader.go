@@ -51,8 +51,8 @@ func (s *Store) EventPage(
 	}
 	defer unlock()
 	p := journal.EventPage{Last: r.LastSequence, State: r.State, Caller: r.Caller}
-	for n := after + 1; n <= r.LastSequence && len(p.Events) < limit; n++ {
-		p.Events = append(p.Events, r.event(n))
+	for n := after; n < r.LastSequence && len(p.Events) < limit; n++ {
+		p.Events = append(p.Events, r.event(n+1))
 	}
 	return p, nil
 }

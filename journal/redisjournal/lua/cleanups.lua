@@ -17,7 +17,7 @@ for n = 1, #range, 2 do
   local id, score = range[n], range[n + 1]
   local kind, row = redis.call('TYPE', at .. 'x:' .. id)['ok'], {}
   if kind == 'hash' then
-    row = redis.call('HMGET', at .. 'x:' .. id, 'state', 'endedAtMs', 'restAtMs', 'delegationLease', 'delegationClean', 'cleanup')
+    row = redis.call('HMGET', at .. 'x:' .. id, 'state', 'endedAtMs', 'restAtMs', 'delegated', 'delegationClean', 'cleanup')
     for i = 1, 6 do row[i] = row[i] or '' end
   end
   local known = kind == 'hash' and contains(states, row[1])
@@ -26,7 +26,7 @@ for n = 1, #range, 2 do
   elseif not known then
     add(id, score, '0', '1')
   elseif row[1] == 'finalizing' or
-    is_terminal(row[1]) and unclean({ row = { delegationLease = row[4], delegationClean = row[5], cleanup = row[6] } }) then
+    is_terminal(row[1]) and unclean({ row = { delegated = row[4], delegationClean = row[5], cleanup = row[6] } }) then
     add(id, score, row[2] ~= '' and row[2] or text(number(row[3])), '')
   else
     gone[#gone + 1] = id

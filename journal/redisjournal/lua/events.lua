@@ -7,6 +7,7 @@
 local after, limit = unpack(ARGV, 1, 2)
 local x = open(tail(), { 'id', 'state', 'runnableAtMs', 'tenant', 'subject' })
 if not x.exists then return refuse('NOTFOUND', 'execution') end
-local page = {}
-if number(limit) > 0 then page = redis.call('LRANGE', x.events, after, text(number(after) + number(limit) - 1)) end
-return { text(redis.call('LLEN', x.events)), x.row.state, page, x.row.tenant, x.row.subject }
+local first, last, page = number(after), length(x), {}
+local behind = math.min(last, first + number(limit))
+if behind > first then page = redis.call('LRANGE', x.events, after, text(behind - 1)) end
+return { text(last), x.row.state, page, x.row.tenant, x.row.subject }
