@@ -79,6 +79,9 @@ func (h *holder) writeAll(ctx context.Context, chain []link) (kept bool, _ error
 	last := &chain[len(chain)-1]
 	commit := joined(chain)
 	hitAll("before_commit:", chain)
+	if commit.Keep == 0 {
+		h.giveBack(commit.Then.Kind == journal.ThenContinue)
+	}
 	sent := time.Now() // of the first try: a later one may only repeat its answer
 	committed, enqueued, err := h.write(ctx, commit)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,7 @@ type drive struct {
 	carried map[string]string          // guarded by mu: the user of each token
 	refused int                        // guarded by mu: requests
 	offered map[string]bool            // guarded by mu: names of tools that the model was told of
+	listed  int                        // guarded by mu: requests for the list of tools
 }
 
 func newDrive(t *testing.T) *drive {
@@ -52,6 +54,16 @@ func newDrive(t *testing.T) *drive {
 		whose := "files of " + d.who(req.Extra.Header) //nolint:contextcheck // the test asks for itself
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: whose}}}, nil
 	})
+	d.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/list" {
+				d.mu.Lock()
+				d.listed++
+				d.mu.Unlock()
+			}
+			return next(ctx, method, req)
+		}
+	})
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return d.server }, nil)
 	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !d.admits(r) { //nolint:contextcheck // likewise
@@ -60,7 +72,7 @@ func newDrive(t *testing.T) *drive {
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	servers, err := mcptool.NewServers(mcptool.Config{Logger: quiet()})
+	servers, err := mcptool.NewServers(mcptool.Config{Logger: quiet(), KeepFor: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		servers.Close()
@@ -186,6 +198,21 @@ func TestTwoCallersAtOneMCPServer(t *testing.T) {
 		assert.Equal(t, map[string]bool{"drive_whose": true}, d.offered)
 	})
 }
+
+// TestStepsThatFollowEachOtherShareASession: one handshake and one list for all of them, with a token of each.
+func TestStepsThatFollowEachOtherShareASession(t *testing.T) {
+	t.Parallel()
+	d := newDrive(t)
+	v := d.visitor(t, delegationtest.User)
+	v.calledOnce(t)
+	require.Len(t, d.sessions(), 1, "it waits for the next step")
+	v.to(RunComplete)
+	require.Equal(t, 3, strings.Count(results(t, v.world), "files of "+delegationtest.User))
+	require.Equal(t, 1, d.listed)
+	require.Eventually(t, func() bool { return len(d.sessions()) == 0 }, 30*time.Second, time.Millisecond, "it ends with the execution")
+}
+
+func (d *drive) sessions() []*mcp.ServerSession { return slices.Collect(d.server.Sessions()) }
 
 func TestAnMCPServerWhoseCallerIsLostOnTheWay(t *testing.T) {
 	t.Parallel()

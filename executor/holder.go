@@ -72,7 +72,7 @@ func (h *holder) run(ctx context.Context) error {
 	node, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	defer h.stop()
-	defer h.giveBack()
+	defer h.giveBack(false)
 	h.node, h.end = node, end
 	h.durable.add(h) //nolint:contextcheck // its renewals go on for as long as its node does
 	defer h.durable.remove(h)

@@ -10,7 +10,7 @@ import (
 // lent is the kit of a claim, with sets of tools that are reached with the tokens of its execution.
 type lent struct {
 	of, own *local.Kit
-	done    func()
+	done    func(goesOn bool)
 }
 
 // kit is the definition's kit as this claim has it. The goroutine that runs the nodes ends it with the claim.
@@ -18,22 +18,34 @@ func (h *holder) kit(of *local.Kit) *local.Kit {
 	if h.lent.of == of {
 		return h.lent.own
 	}
-	h.giveBack()
+	h.giveBack(false)
 	h.lent.of = of
-	h.lent.own, h.lent.done = of.For(func(ctx context.Context, refused execution.Credential) (execution.Credential, error) {
+	h.lent.own, h.lent.done = of.For(local.Claim{Name: h.leaseName(), Bearer: func(
+		ctx context.Context, refused execution.Credential,
+	) (execution.Credential, error) {
 		token, err := h.Credential(ctx, refused)
 		if err != nil {
 			return token, tokenless(err)
 		}
 		return token, nil
-	})
+	}})
 	return h.lent.own
 }
 
-// giveBack ends what the claim's kit has open.
-func (h *holder) giveBack() {
+// leaseName names the execution and its lease in the memory of this process.
+func (h *holder) leaseName() string {
+	row := &h.claimed.Execution
+	if row.Delegation == nil {
+		return ""
+	}
+	return string(row.ID) + " " + string(row.Delegation.LeaseRef)
+}
+
+// giveBack ends what the claim's kit has open, or leaves it to the claim that follows at once: so it is called before that can be
+// taken.
+func (h *holder) giveBack(goesOn bool) {
 	if h.lent.done != nil {
-		h.lent.done()
+		h.lent.done(goesOn)
 	}
 	h.lent = lent{}
 }

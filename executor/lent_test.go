@@ -27,8 +27,10 @@ type lending struct {
 type borrowed struct {
 	*lending
 	bearer local.Bearer
+	name   string
 	asked  bool
 	done   int
+	goesOn int
 }
 
 func newLending() *lending {
@@ -41,12 +43,16 @@ func (l *lending) Tools(context.Context) ([]local.Tool, error) { return nil, nil
 
 func (l *lending) Find(name string) local.Tool { return (&borrowed{lending: l}).Find(name) }
 
-func (l *lending) For(bearer local.Bearer) (set local.ToolSet, done func()) {
+func (l *lending) For(claim local.Claim) (set local.ToolSet, done func(bool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	own := &borrowed{lending: l, bearer: bearer}
+	own := &borrowed{lending: l, bearer: claim.Bearer, name: claim.Name}
 	l.lent = append(l.lent, own)
-	return own, func() { own.done++ }
+	return own, func(goesOn bool) {
+		if own.done++; goesOn {
+			own.goesOn++
+		}
+	}
 }
 
 func (b *borrowed) Tools(ctx context.Context) ([]local.Tool, error) {
@@ -95,6 +101,12 @@ func TestAClaimHasDelegatedSetsOfItsOwn(t *testing.T) {
 				asked++
 			}
 		}
+		require.Zero(t, set.lent[len(set.lent)-1].goesOn, "nothing follows")
+		for _, own := range set.lent[:len(set.lent)-1] {
+			require.Equal(t, 1, own.goesOn, "the next step follows at once")
+			require.Equal(t, set.lent[0].name, own.name)
+		}
+		require.Contains(t, set.lent[0].name, string(w.id))
 		require.Equal(t, min(3, len(set.lent)), asked, "by the model's requests, and before the calls")
 		started := 0
 		ledger, err := w.store.Ledger(t.Context(), w.id, []execution.CallID{"call_0_0", "call_0_1"})

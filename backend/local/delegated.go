@@ -19,15 +19,25 @@ type Bearer func(ctx context.Context, refused execution.Credential) (execution.C
 // its tools are depends on who asks.
 type DelegatedSet interface {
 	ToolSet
-	// For is the set as one claim of an execution has it. Nothing of it is shared with any other: each request to the server
-	// carries a token of the bearer. When there will be no token, or the server takes none, Tools is one tool that says so to
-	// the model. done ends what the set has open, in a moment and without waiting for it; the bearer is not called any more.
-	For(bearer Bearer) (set ToolSet, done func())
+	// For is the set as one claim of an execution has it. Nothing of it is shared with any other execution: each request to the
+	// server carries a token of the bearer. When there will be no token, or the server takes none, Tools is one tool that says so
+	// to the model. done ends what the set has open, in a moment and without waiting for it, or keeps it for a moment when the
+	// execution goes on at once: a later claim of the same name may take it over. The bearer is not called any more.
+	For(claim Claim) (set ToolSet, done func(goesOn bool))
 }
 
-// For is the kit as one claim of an execution has it: its delegated sets are the claim's own. done ends them.
-func (k *Kit) For(bearer Bearer) (own *Kit, done func()) {
-	var ends []func()
+// Claim is a claim of an execution as delegated sets have it.
+type Claim struct {
+	Bearer Bearer
+	// Name is the same for all claims of one execution and one lease, and for no others; empty: there is none. It is not to be
+	// shown.
+	Name string
+}
+
+// For is the kit as one claim of an execution has it: its delegated sets are the claim's own. done ends them, or keeps for a
+// moment what a claim that follows at once may go on with.
+func (k *Kit) For(claim Claim) (own *Kit, done func(goesOn bool)) {
+	var ends []func(bool)
 	own = k
 	for i, tool := range k.Tools {
 		set, ok := tool.(DelegatedSet)
@@ -37,13 +47,13 @@ func (k *Kit) For(bearer Bearer) (own *Kit, done func()) {
 		if own == k {
 			own = &Kit{Model: k.Model, Fallback: k.Fallback, Tools: append([]Tool(nil), k.Tools...)}
 		}
-		bound, end := set.For(bearer)
+		bound, end := set.For(claim)
 		own.Tools[i] = bound
 		ends = append(ends, end)
 	}
-	return own, func() {
+	return own, func(goesOn bool) {
 		for _, end := range ends {
-			end()
+			end(goesOn)
 		}
 	}
 }

@@ -25,10 +25,14 @@ func (s theirTools) Tools(ctx context.Context) ([]local.Tool, error) {
 	return s.someTools.Tools(ctx)
 }
 
-func (s theirTools) For(bearer local.Bearer) (set local.ToolSet, done func()) {
+func (s theirTools) For(claim local.Claim) (set local.ToolSet, done func(bool)) {
 	*s.lent++
-	_, err := bearer(context.Background(), execution.Credential{})
-	return theirTools{&someTools{plainTool: s.plainTool, tools: s.tools, err: err}, s.lent, s.ended, s.asked}, func() { *s.ended++ }
+	_, err := claim.Bearer(context.Background(), execution.Credential{})
+	return theirTools{&someTools{plainTool: s.plainTool, tools: s.tools, err: err}, s.lent, s.ended, s.asked}, func(goesOn bool) {
+		if *s.ended++; goesOn {
+			*s.ended += 10
+		}
+	}
 }
 
 func TestAClaimsKitHasDelegatedSetsOfItsOwn(t *testing.T) {
@@ -40,7 +44,7 @@ func TestAClaimsKitHasDelegatedSetsOfItsOwn(t *testing.T) {
 	bearer := func(context.Context, execution.Credential) (execution.Credential, error) {
 		return execution.NewCredential("token"), nil
 	}
-	own, done := kit.For(bearer)
+	own, done := kit.For(local.Claim{Bearer: bearer})
 	require.NotSame(t, kit, own)
 	require.Equal(t, 1, lent)
 	require.Equal(t, kit.Tools[:2], own.Tools[:2], "the others are shared")
@@ -52,12 +56,12 @@ func TestAClaimsKitHasDelegatedSetsOfItsOwn(t *testing.T) {
 	own.Ask(t.Context(), []string{"s_a", "s_a"})
 	require.Equal(t, 1, asked)
 	require.Zero(t, ended)
-	done()
-	require.Equal(t, 1, ended)
+	done(true)
+	require.Equal(t, 11, ended)
 
 	kit = &local.Kit{Model: silent{}, Tools: []local.Tool{plainTool("a"), open}}
-	own, done = kit.For(bearer)
+	own, done = kit.For(local.Claim{Bearer: bearer})
 	require.Same(t, kit, own, "nothing is a claim's own")
 	own.Ask(t.Context(), []string{"o_a"})
-	done()
+	done(false)
 }

@@ -218,7 +218,7 @@ type measuredDelegated struct {
 }
 
 // For implements local.DelegatedSet.
-func (s *measuredDelegated) For(bearer local.Bearer) (set local.ToolSet, done func()) {
-	own, done := s.set.For(bearer)
+func (s *measuredDelegated) For(claim local.Claim) (set local.ToolSet, done func(goesOn bool)) {
+	own, done := s.set.For(claim)
 	return &measuredSet{ToolSet: own, calls: s.calls, agent: s.agent}, done
 }

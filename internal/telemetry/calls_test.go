@@ -148,8 +148,8 @@ func TestRequests_MethodsThatAClientMadeUpAreOne(t *testing.T) {
 // theirs is a set that is another one for each claim.
 type theirs struct{ set }
 
-func (s theirs) For(local.Bearer) (own local.ToolSet, done func()) {
-	return s.set, func() { s.name = "ended" }
+func (s theirs) For(local.Claim) (own local.ToolSet, done func(bool)) {
+	return s.set, func(bool) { s.name = "ended" }
 }
 
 func TestCalls_MeasureSetsThatAreAClaimsOwn(t *testing.T) {
@@ -160,11 +160,11 @@ func TestCalls_MeasureSetsThatAreAClaimsOwn(t *testing.T) {
 	all := theirs{set{&part{name: "s", tools: []local.Tool{one}}}}
 	kit, err := metrics.Calls(given{&local.Kit{Model: &part{}, Tools: []local.Tool{all}}}).Build(t.Context(), &agent.Definition{Name: "demo"})
 	require.NoError(t, err)
-	own, done := kit.For(nil)
+	own, done := kit.For(local.Claim{})
 	require.NotSame(t, kit, own)
 	_, err = own.Tool("s_one").Call(t.Context(), local.Invocation{}, nil)
 	require.NoError(t, err)
-	done()
+	done(false)
 	require.Equal(t, "ended", all.name)
 	require.Contains(t, scrape(t, metrics), `pawl_tool_call_seconds_count{agent="demo",outcome="ok",tool="s_one"} 1`)
 }

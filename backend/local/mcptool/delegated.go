@@ -53,26 +53,42 @@ func (d *DelegatedSet) Find(name string) local.Tool { return d.nobodys().Find(na
 
 // nobodys is the set of a run that acts for nobody. It opens nothing, so nothing is to be ended.
 func (d *DelegatedSet) nobodys() *Set {
-	set, _ := d.bind(func(context.Context, execution.Credential) (execution.Credential, error) {
+	return d.set(d.bind(func(context.Context, execution.Credential) (execution.Credential, error) {
 		return execution.Credential{}, &local.Error{
 			Kind: local.Permanent, Code: "delegation_missing", Message: "they need a delegation, and this run acts for nobody",
 		}
-	})
-	return set
+	}))
 }
 
 // For implements local.DelegatedSet.
-func (d *DelegatedSet) For(source local.Bearer) (set local.ToolSet, done func()) {
-	own, bound := d.bind(source)
-	d.servers.lend(bound)
-	return own, sync.OnceFunc(func() { d.servers.take(bound) })
+func (d *DelegatedSet) For(claim local.Claim) (set local.ToolSet, done func(goesOn bool)) {
+	name := d.keepName(claim)
+	bound := d.servers.kept(name)
+	if bound == nil {
+		bound = d.bind(claim.Bearer)
+		d.servers.lend(bound)
+	} else {
+		bound.own.tokens.begin(claim.Bearer)
+	}
+	var once sync.Once
+	return d.set(bound), func(goesOn bool) {
+		once.Do(func() {
+			if !goesOn || !d.servers.keep(name, bound) {
+				d.servers.take(bound)
+			}
+		})
+	}
 }
 
-func (d *DelegatedSet) bind(source local.Bearer) (*Set, *server) {
+func (d *DelegatedSet) set(bound *server) *Set {
+	return &Set{server: bound, declared: d.declared, cfg: d.servers.cfg}
+}
+
+func (d *DelegatedSet) bind(source local.Bearer) *server {
 	own := newServer(d.servers.cfg, d.at, d.declared.Name)
 	own.habits = d.servers.habitsOf(d.at)
 	own.own = &claim{tokens: tokens{source: source}}
-	return &Set{server: own, declared: d.declared, cfg: d.servers.cfg}, own
+	return own
 }
 
 // lend keeps in mind who reaches a server with tokens, so that Close ends it.
@@ -144,24 +160,23 @@ type claim struct {
 
 // tokens is where the requests of a claim have their tokens from.
 type tokens struct {
-	source local.Bearer
-
-	mu   sync.Mutex
-	last execution.Credential // guarded by mu
-	over bool                 // guarded by mu
+	mu     sync.Mutex
+	source local.Bearer         // guarded by mu; of the claim
+	last   execution.Credential // guarded by mu
+	over   bool                 // guarded by mu; the claim is, and nothing is asked of its source
 }
 
-// now is a token that is good. When the claim is over it is the last one, for the notices that end what is open: nothing is
-// renewed for them.
-func (t *tokens) now(ctx context.Context) (execution.Credential, error) {
+// now is a token that is good. When the claim is over it is the last one, for the notices that end what is open, and so it is for
+// the end of a session: nothing is renewed for them.
+func (t *tokens) now(ctx context.Context, parting bool) (execution.Credential, error) {
 	t.mu.Lock()
 	over, last := t.over, t.last
 	t.mu.Unlock()
-	if over {
-		if last.IsZero() {
-			return last, &local.Error{Kind: local.Transient, Code: "canceled", Message: "the claim of the execution has ended"}
-		}
+	switch {
+	case (over || parting) && !last.IsZero():
 		return last, nil
+	case over:
+		return last, &local.Error{Kind: local.Transient, Code: "canceled", Message: "the claim of the execution has ended"}
 	}
 	return t.ask(ctx, execution.Credential{})
 }
@@ -178,7 +193,10 @@ func (t *tokens) instead(ctx context.Context, refused execution.Credential) (exe
 }
 
 func (t *tokens) ask(ctx context.Context, refused execution.Credential) (execution.Credential, error) {
-	token, err := t.source(ctx, refused)
+	t.mu.Lock()
+	source := t.source
+	t.mu.Unlock()
+	token, err := source(ctx, refused)
 	if err == nil {
 		t.mu.Lock()
 		t.last = token
@@ -193,6 +211,13 @@ func (t *tokens) end() {
 	t.over = true
 }
 
+// begin has the tokens come from another claim of the same execution.
+func (t *tokens) begin(source local.Bearer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.source, t.over = source, false
+}
+
 // withoutToken is what the model is told when the server cannot be asked as the caller: one tool that says why. Whatever may
 // pass is the error that it was.
 func (s *Set) withoutToken(err error) ([]local.Tool, error) {
@@ -200,6 +225,7 @@ func (s *Set) withoutToken(err error) ([]local.Tool, error) {
 	if why == "" {
 		return nil, err
 	}
+	s.server.unlist() // what it listed before is the caller's no more
 	t := s.unlisted(s.declared.Served("unavailable"))
 	t.spec.Description = fmt.Sprintf("The tools of %s cannot be used: %s.", s.declared.Name, why)
 	t.spec.Parameters = json.RawMessage(`{"type":"object"}`)

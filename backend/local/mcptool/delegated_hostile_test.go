@@ -35,10 +35,10 @@ func TestATokenDoesNotFollowARedirect(t *testing.T) {
 		declared := hostile(t, func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
 		})
-		own, done := delegated(t, newServers(t, quick()), declared).For((&purse{token: "ada-1"}).bearer)
+		own, done := delegated(t, newServers(t, quick()), declared).For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
 		_, err := own.Tools(t.Context())
 		failed(t, err, local.Transient, "mcp_unavailable")
-		done()
+		done(false)
 	}
 	require.Zero(t, elsewhere.Load())
 }
@@ -56,8 +56,8 @@ func TestAServerThatAlwaysRefusesIsAskedAFewTimes(t *testing.T) {
 	})
 	cfg := quick()
 	cfg.MinBackOff, cfg.MaxBackOff = time.Minute, time.Minute
-	own, done := delegated(t, newServers(t, cfg), declared).For((&purse{token: "ada-1"}).bearer)
-	defer done()
+	own, done := delegated(t, newServers(t, cfg), declared).For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
+	defer done(false)
 	for range 50 {
 		standIn(t, own, "does not take the caller's token")
 		require.True(t, ask(t, own, "s_whoami", `{}`).IsError)
@@ -82,10 +82,10 @@ func TestAServerThatHangsAtTheEndOfItsSessionHoldsNothingUp(t *testing.T) {
 	cfg := quick()
 	cfg.CloseTimeout = 100 * time.Millisecond
 	servers := newServers(t, cfg)
-	own, done := delegated(t, servers, declared).For((&purse{token: "ada-1"}).bearer)
+	own, done := delegated(t, servers, declared).For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
 	_, err := own.Tools(t.Context())
 	require.NoError(t, err)
-	done()
+	done(false)
 	await(t, hung)
 	closed := make(chan struct{})
 	go func() {
@@ -114,11 +114,11 @@ func TestAnAnswerOfAServerHasABound(t *testing.T) {
 		declared := hostile(t, func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { endless(w, contentType) })
 		})
-		own, done := delegated(t, newServers(t, quick()), declared).For((&purse{token: "ada-1"}).bearer)
+		own, done := delegated(t, newServers(t, quick()), declared).For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
 		_, err := own.Tools(t.Context())
 		require.Error(t, err)
 		require.Less(t, written.Load(), int64(100<<20), contentType)
-		done()
+		done(false)
 	}
 }
 
@@ -149,10 +149,10 @@ func TestAListOfToolsHasABound(t *testing.T) {
 	})
 	declared := overHTTP(f.http(t, nil))
 	declared.Auth = agent.AuthDelegation
-	own, done := delegated(t, newServers(t, quick()), declared).For(func(context.Context, execution.Credential) (execution.Credential, error) {
+	own, done := delegated(t, newServers(t, quick()), declared).For(local.Claim{Bearer: func(context.Context, execution.Credential) (execution.Credential, error) {
 		return execution.NewCredential("ada-1"), nil
-	})
-	defer done()
+	}})
+	defer done(false)
 	_, err := own.Tools(t.Context())
 	failed(t, err, local.Transient, "mcp_unavailable")
 	require.LessOrEqual(t, pages.Load(), int32(10))

@@ -181,9 +181,9 @@ func TestEachClaimReachesTheServerAsItsCaller(t *testing.T) {
 			for i := range 12 {
 				who := fmt.Sprintf("caller%d", i%4)
 				set := delegated(t, servers, g.declared) // of another definition, reached in the same way
-				own, done := set.For((&purse{token: fmt.Sprintf("%s-%d", who, i)}).bearer)
+				own, done := set.For(local.Claim{Bearer: (&purse{token: fmt.Sprintf("%s-%d", who, i)}).bearer})
 				wait.Go(func() {
-					defer done()
+					defer done(false)
 					kit := local.Kit{Tools: []local.Tool{own}}
 					kit.Ask(t.Context(), []string{"s_whoami"})
 					if found := own.Find("s_whoami").Spec(); found.Recovery != agent.ReadOnly || !found.Delegated {
@@ -224,11 +224,11 @@ func TestACallerIsShownItsOwnTools(t *testing.T) {
 	})
 	servers := newServers(t, quick())
 	for token, want := range map[string]bool{"admin-1": true, "guest-1": false} {
-		own, done := delegated(t, servers, g.declared).For((&purse{token: token}).bearer)
+		own, done := delegated(t, servers, g.declared).For(local.Claim{Bearer: (&purse{token: token}).bearer})
 		tools, err := own.Tools(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, len(tools) > 1, token)
-		done()
+		done(false)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestARenewedTokenIsUsedFromThenOn(t *testing.T) {
 	for _, mode := range []string{"plain", "legacy"} {
 		g := newGuard(t, mode)
 		p := &purse{token: "ada-1"}
-		own, done := delegated(t, newServers(t, quick()), g.declared).For(p.bearer)
+		own, done := delegated(t, newServers(t, quick()), g.declared).For(local.Claim{Bearer: p.bearer})
 		require.JSONEq(t, `"ada"`, string(ask(t, own, "s_whoami", `{}`).Content))
 		p.set("ada-2", nil)
 		g.refuse("ada-1")
@@ -246,7 +246,7 @@ func TestARenewedTokenIsUsedFromThenOn(t *testing.T) {
 		require.Equal(t, before, g.seen("ada-1"))
 		require.Positive(t, g.seen("ada-2"))
 		p.set("", context.Canceled) // the claim is over, and gives no tokens any more
-		done()
+		done(false)
 		g.closed(t)
 		g.mu.Lock()
 		require.Zero(t, g.refused)
@@ -258,16 +258,16 @@ func TestACallerWhomTheServerDoesNotTakeIsToldSo(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, "plain")
 	servers := newServers(t, quick())
-	own, done := delegated(t, servers, g.declared).For((&purse{token: "ada-1"}).bearer)
-	defer done()
+	own, done := delegated(t, servers, g.declared).For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
+	defer done(false)
 	ask(t, own, "s_whoami", `{}`)
 	g.refuse("ada-1") // revoked while it is used
 	result := ask(t, own, "s_whoami", `{}`)
 	require.True(t, result.IsError)
 	require.Contains(t, string(result.Content), "the MCP server s does not take the caller's token for the tool s_whoami: it answered 401 Unauthorized")
 
-	fresh, end := delegated(t, servers, g.declared).For((&purse{token: "ada-1"}).bearer)
-	defer end()
+	fresh, end := delegated(t, servers, g.declared).For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
+	defer end(false)
 	standIn(t, fresh, "does not take the caller's token")
 	result = ask(t, fresh, "s_whoami", `{}`)
 	require.True(t, result.IsError)
@@ -287,8 +287,8 @@ func TestWithoutATokenNothingIsAsked(t *testing.T) {
 	require.True(t, result.IsError)
 
 	p := &purse{err: &local.Error{Kind: local.Permanent, Code: "delegation_lost", Message: "the delegation has ended"}}
-	own, done := set.For(p.bearer)
-	defer done()
+	own, done := set.For(local.Claim{Bearer: p.bearer})
+	defer done(false)
 	standIn(t, own, "the delegation has ended")
 	p.set("", &local.Error{Kind: local.Transient, Code: "delegation_unavailable", Message: "the broker is away"})
 	_, err := own.Tools(t.Context())
@@ -310,7 +310,7 @@ func TestACallThatIsGivenUpIsToldBeforeItsSessionEnds(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"plain", "legacy"} {
 		g := newGuard(t, mode)
-		own, done := delegated(t, newServers(t, quick()), g.declared).For((&purse{token: "ada-1"}).bearer)
+		own, done := delegated(t, newServers(t, quick()), g.declared).For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
 		ctx, cancel := context.WithCancel(t.Context())
 		called := make(chan error, 1)
 		go func() {
@@ -320,7 +320,7 @@ func TestACallThatIsGivenUpIsToldBeforeItsSessionEnds(t *testing.T) {
 		await(t, g.entered)
 		cancel()
 		require.Error(t, <-called)
-		done()
+		done(false)
 		await(t, g.canceled)
 		g.closed(t)
 	}
@@ -332,32 +332,32 @@ func TestServersEndWhatIsLent(t *testing.T) {
 	servers, err := mcptool.NewServers(quick())
 	require.NoError(t, err)
 	set := delegated(t, servers, g.declared)
-	open, done := set.For((&purse{token: "ada-1"}).bearer)
+	open, done := set.For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
 	ask(t, open, "s_whoami", `{}`)
-	ended, end := set.For((&purse{token: "bob-1"}).bearer)
+	ended, end := set.For(local.Claim{Bearer: (&purse{token: "bob-1"}).bearer})
 	ask(t, ended, "s_whoami", `{}`)
-	end()
+	end(false)
 	servers.Close()
 	g.closed(t)
-	done()
-	end()
-	late, lateDone := set.For((&purse{token: "eve-1"}).bearer)
+	done(false)
+	end(false)
+	late, lateDone := set.For(local.Claim{Bearer: (&purse{token: "eve-1"}).bearer})
 	_, err = late.Tools(t.Context())
 	failed(t, err, local.Transient, "mcp_unavailable")
-	lateDone()
+	lateDone(false)
 }
 
 func TestAQuestionInADelegatedCallIsAPersons(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, "legacy")
 	set := delegated(t, newServers(t, quick()), g.declared)
-	own, done := set.For((&purse{token: "ada-1"}).bearer)
+	own, done := set.For(local.Claim{Bearer: (&purse{token: "ada-1"}).bearer})
 	answer, err := own.Find("s_ask").Call(t.Context(), invocation(`{"questions":1}`), nil)
 	require.NoError(t, err)
 	asked := question(t, answer, "question 0")
-	done()
-	again, end := set.For((&purse{token: "ada-2"}).bearer) // of another claim
-	defer end()
+	done(false)
+	again, end := set.For(local.Claim{Bearer: (&purse{token: "ada-2"}).bearer}) // of another claim
+	defer end(false)
 	call := invocation(`{"questions":1}`)
 	call.Reply = &local.Reply{State: asked.State, Text: "Bob"}
 	answer, err = again.Find("s_ask").Call(t.Context(), call, nil)
@@ -371,7 +371,7 @@ func TestNoTokenIsInALogOrAnError(t *testing.T) {
 	cfg := quick()
 	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g := newGuard(t, "legacy")
-	own, done := delegated(t, newServers(t, cfg), g.declared).For((&purse{token: "ada-s3cret"}).bearer)
+	own, done := delegated(t, newServers(t, cfg), g.declared).For(local.Claim{Bearer: (&purse{token: "ada-s3cret"}).bearer})
 	ask(t, own, "s_whoami", `{}`)
 	g.refuse("ada-s3cret")
 	seen := new(bytes.Buffer)
@@ -379,7 +379,7 @@ func TestNoTokenIsInALogOrAnError(t *testing.T) {
 		answer, err := own.Find("s_whoami").Call(t.Context(), invocation(`{}`), nil)
 		_, _ = fmt.Fprintf(seen, "%v %v %+v %#v", answer.Result, err, own, err)
 	}
-	done()
+	done(false)
 	require.NotContains(t, seen.String()+log.String(), "s3cret")
 }
 

@@ -11,7 +11,8 @@
 // runs in a caller's time: it has times of its own, and who waits for it gives up after a while with a transient error.
 //
 // A server declared with auth: delegation is reached as whoever submitted: each claim of an execution has sessions, connections
-// and a list of tools of its own, with its token on every request. They end with the claim, in the background; what the program
+// and a list of tools of its own, with its token on every request. They end with the claim, in the background, or are taken over by the
+// next claim of the same execution and lease when that follows within a moment; what the program
 // shares about such a server is only how its tools behave when they ask questions. A claim that has no token, or whose token
 // the server refuses, is given one tool that says so.
 //

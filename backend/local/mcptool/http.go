@@ -156,12 +156,12 @@ func (t *sender) send(req *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(req)
 	}
 	defer t.own.farewells.sent(req)
-	token, err := t.own.tokens.now(req.Context())
+	token, err := t.own.tokens.now(req.Context(), req.Method == http.MethodDelete)
 	if err != nil {
 		return nil, tokenless(req, err)
 	}
 	res, err := t.sendAs(req, token)
-	if err != nil || res.StatusCode != http.StatusUnauthorized {
+	if err != nil || res.StatusCode != http.StatusUnauthorized || req.Method == http.MethodDelete {
 		return res, err
 	}
 	again, ok := resendable(req)

@@ -257,6 +257,19 @@ func (s *server) known() (tools []*mcp.Tool, listed bool) {
 	return s.tools, s.listed
 }
 
+// unlist forgets the list, which comes again with another session.
+func (s *server) unlist() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools, s.listed = nil, false
+	if s.current != nil {
+		s.retireLocked(s.current)
+	}
+	if s.failures == 0 { // it was sound: the next one may be opened at once
+		s.notUntil = time.Time{}
+	}
+}
+
 // wake opens a session in the background when there is none, for calls that will come.
 func (s *server) wake() {
 	s.mu.Lock()
@@ -281,13 +294,20 @@ func (s *server) release(used *session) {
 	}
 }
 
-// retire makes the next call open a new session. Calls in flight on this one go on.
+// retire makes the next call open a new session. Calls in flight on this one go on; without any it ends.
 func (s *server) retire(old *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.retireLocked(old)
+}
+
+func (s *server) retireLocked(old *session) {
 	old.retired = true
 	if s.current == old {
 		s.current = nil
+	}
+	if old.users == 0 && !s.closed {
+		s.work.Go(old.close)
 	}
 }
 

@@ -26,6 +26,9 @@ type Config struct {
 	ListTimeout time.Duration
 	// CloseTimeout bounds the polite part of a started server's end; 2s by default. Then it is killed.
 	CloseTimeout time.Duration
+	// KeepFor is how long the session of an execution with a server that is reached with tokens is kept between two steps of it that
+	// follow each other at once; 1s by default.
+	KeepFor time.Duration
 	// MaxResult is the longest result in bytes of JSON; a longer one is refused. DefaultMaxResult by default.
 	MaxResult int
 	// MinBackOff and MaxBackOff bound the time between two attempts to open a server, which doubles; 500ms and 30s by
@@ -46,6 +49,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"StartTimeout", &c.StartTimeout, time.Minute},
 		{"ListTimeout", &c.ListTimeout, 10 * time.Second},
 		{"CloseTimeout", &c.CloseTimeout, 2 * time.Second},
+		{"KeepFor", &c.KeepFor, time.Second},
 		{"MinBackOff", &c.MinBackOff, 500 * time.Millisecond},
 		{"MaxBackOff", &c.MaxBackOff, 30 * time.Second},
 	} {
@@ -80,6 +84,7 @@ type Servers struct {
 	byKey  map[string]*server   // guarded by mu
 	habits map[string]*habits   // guarded by mu; of addresses that are reached with tokens
 	lent   map[*server]struct{} // guarded by mu; to claims, which reach them with tokens of their own
+	idle   map[string]*idle     // guarded by mu; those of them that wait for the next claim of their execution
 	ending sync.WaitGroup       // of what was lent
 }
 
@@ -89,7 +94,7 @@ func NewServers(cfg Config) (*Servers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Servers{cfg: cfg, byKey: map[string]*server{}, habits: map[string]*habits{}, lent: map[*server]struct{}{}}, nil
+	return &Servers{cfg: cfg, byKey: map[string]*server{}, habits: map[string]*habits{}, lent: map[*server]struct{}{}, idle: map[string]*idle{}}, nil
 }
 
 // Factory is the local.ToolFactory of type "mcp". It starts and asks nothing.
@@ -116,6 +121,9 @@ func (s *Servers) Close() {
 	servers := make([]*server, 0, len(s.byKey))
 	servers = slices.AppendSeq(servers, maps.Values(s.byKey))
 	servers = slices.AppendSeq(servers, maps.Keys(s.lent))
+	for _, waiting := range s.idle {
+		waiting.over.Stop()
+	}
 	s.mu.Unlock()
 	var wait sync.WaitGroup
 	for _, server := range servers {

@@ -49,7 +49,7 @@ func notCalled(declared agent.Tool) error {
 func (s *Set) Tools(ctx context.Context) ([]local.Tool, error) {
 	listed, known := s.server.known()
 	if s.server.own != nil { // else a server that takes anybody would show its tools
-		if _, err := s.server.own.tokens.now(ctx); err != nil {
+		if _, err := s.server.own.tokens.now(ctx, false); err != nil {
 			return s.withoutToken(err)
 		}
 	}

@@ -180,14 +180,15 @@ func (t *Tool) send(
 	answered := make(chan answer, 1)
 	done := make(chan struct{})
 	t.set.server.calls.Go(func() {
+		var got answer
+		defer func() { answered <- got }() // last: whoever has the answer finds the session free
 		defer t.set.server.release(used)
 		defer close(done)
 		defer func() { t.set.server.habits.note(asking, used.floor.leave(in)...) }()
-		result, err := used.client.CallTool(ctx, params)
-		if own := t.set.server.own; own != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		got.result, got.err = used.client.CallTool(ctx, params)
+		if own := t.set.server.own; own != nil && ctx.Err() != nil && errors.Is(got.err, ctx.Err()) {
 			own.farewells.owe()
 		}
-		answered <- answer{result, err}
 	})
 	defer stop()
 	asked := in.stop
