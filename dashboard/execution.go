@@ -90,8 +90,9 @@ func follow(body *oneBody) *live {
 		types = append(types, string(of))
 	}
 	page := &live{URL: at, Types: all.Types + " " + strings.Join(types, " "), PaceMs: 400}
-	if hasOpenChild(&body.View) {
-		page.AgainMs = 10_000 // what becomes of its children is in their streams
+	moves := body.View.State == execution.Queued || body.View.State == execution.Running
+	if body.Tab == "now" && moves || hasOpenChild(&body.View) {
+		page.AgainMs = factsMs // no event of its own tells of its claim, its place in the queue, or its children
 	}
 	return page
 }

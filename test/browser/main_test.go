@@ -51,6 +51,14 @@ const agents = `agents:
         - text: "Done."
     tools:
       - {name: confirm, type: human}
+  boss:
+    model:
+      provider: scripted
+      turns:
+        - toolCalls: [{name: ask, arguments: {prompt: "Where shall the parcel go?"}}]
+        - text: "It is known."
+    tools:
+      - {name: ask, type: agent, agent: asker}
 `
 
 // world is an installation with something going on in it.
