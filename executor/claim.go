@@ -48,6 +48,9 @@ func (d *Durable) notClaimed(ctx context.Context, task execution.Task, try nonce
 		return nil
 	case errors.Is(err, journal.ErrNotFound):
 		return nil
+	case errors.Is(err, execution.ErrNewer): // the very task is left to a worker of that release
+		d.cfg.Observer.Newer()
+		return &execution.PutBack{After: between(800*time.Millisecond, 5*time.Second), Err: err}
 	default: // the claim may have been granted: whoever asks again under this nonce gets it
 		d.nonces.keep(task.ID(), try)
 		d.cfg.Logger.WarnContext(ctx, "claim without an answer", "execution", task.Execution, "step", task.Step,

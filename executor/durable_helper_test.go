@@ -215,7 +215,7 @@ func (w *world) sweep() {
 			requeued, err = w.store.Requeue(w.t.Context(), due)
 		case journal.ActExpire:
 			requeued, err = w.store.Expire(w.t.Context(), due)
-		case journal.ActPurge, journal.ActKey, journal.ActBad:
+		case journal.ActPurge, journal.ActKey, journal.ActBad, journal.ActNewer:
 		}
 		require.NoError(w.t, err)
 		require.NoError(w.t, w.queue.Enqueue(w.t.Context(), requeued.Tasks...))

@@ -50,6 +50,7 @@ const (
 	ActExpire   DueAction = "expire"    // a wait, a suspension or a clean-up ran out
 	ActPurge    DueAction = "purge"     // retention passed
 	ActKey      DueAction = "key"       // an idempotency key to look at; Purge deletes it if its row is absent
+	ActNewer    DueAction = "newer"     // the row is of a later release, whose programs look after it: postpone
 	ActBad      DueAction = "malformed" // the row cannot be read: count it and postpone
 )
 

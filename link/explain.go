@@ -18,6 +18,7 @@ type facts struct {
 	// task is that of the remote agent, and taskSinceMs since when it has the work; empty and 0: not known.
 	task        string
 	taskSinceMs int64
+	newer       bool // its newest checkpoint is of a later release than this one
 }
 
 // explain says what the execution waits for. It is a function of the facts and nothing else.
@@ -51,8 +52,14 @@ func (f *facts) explain() execution.Why {
 	}
 	f.deadline(&why)
 	f.overdue(&why)
+	if f.newer {
+		why.Detail = sentences(why.Detail, laterRelease)
+	}
 	return why
 }
+
+// laterRelease is said of an execution that workers of this release give back.
+const laterRelease = "A later release has been at work on it: workers of this one leave it as it is, and it goes on when one of that release is there"
 
 func (f *facts) ended(why *execution.Why) {
 	row := &f.Execution
@@ -63,7 +70,7 @@ func (f *facts) ended(why *execution.Why) {
 	case row.State == execution.Canceled:
 		why.Detail = "It has ended: it was canceled."
 	case row.Failure != nil:
-		why.Detail = sentences("It has ended: it failed with "+strings.TrimSuffix(row.Failure.Code+": "+row.Failure.Message, ": "))
+		why.Detail = sentences("It has ended: it failed with " + strings.TrimSuffix(row.Failure.Code+": "+row.Failure.Message, ": "))
 	default:
 		why.Detail = "It has ended: it failed."
 	}

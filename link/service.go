@@ -212,6 +212,9 @@ func (s *Service) problem(ctx context.Context, operation string, err error) erro
 		return s.overloaded("the store takes no more work now").Because(cause)
 	case errors.Is(err, journal.ErrLimit):
 		return execution.NewAPIError(execution.Conflict, "the execution's log is full").Because(cause)
+	case errors.Is(err, execution.ErrNewer):
+		return execution.NewAPIError(execution.Unavailable, "it was written by a later release: ask a server of that release").
+			After(time.Second).Because(cause)
 	case errors.Is(err, journal.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return execution.NewAPIError(execution.Unavailable, "the store did not answer").After(time.Second).Because(cause)
 	default:

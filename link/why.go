@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
@@ -38,6 +39,9 @@ func (l *session) Why(ctx context.Context, id execution.ID) (execution.Why, erro
 	if known.family, err = l.service.family(ctx, &seen.Execution); err != nil {
 		return execution.Why{}, l.service.problem(ctx, "why "+string(id), err)
 	}
+	if known.newer, err = l.service.newer(ctx, &seen.Execution); err != nil {
+		return execution.Why{}, l.service.problem(ctx, "why "+string(id), err)
+	}
 	if seen.Task != nil {
 		known.place = l.service.place(ctx, *seen.Task)
 	}
@@ -64,6 +68,19 @@ func (s *Service) lastRetry(ctx context.Context, row *journal.Execution) (*execu
 		}
 	}
 	return nil, nil
+}
+
+// newer reports whether the newest checkpoint of an execution that a worker is to go on with is of a later release.
+func (s *Service) newer(ctx context.Context, row *journal.Execution) (bool, error) {
+	if row.State != execution.Queued && row.State != execution.Running {
+		return false, nil
+	}
+	stored, err := s.cfg.Journal.Checkpoints(ctx, row.ID, row.Step, 1)
+	if err != nil || len(stored) == 0 {
+		return false, err
+	}
+	_, unread := s.cfg.Boundary(stored[0].Data)
+	return errors.Is(unread, execution.ErrNewer), nil
 }
 
 // place is nil when nothing can be found out: the rest of the answer is worth having all the same.

@@ -31,6 +31,8 @@ const (
 	maxPostpone = time.Minute
 	// badDelay is the time by which an entry that cannot be handled is moved on.
 	badDelay = time.Minute
+	// newerDelay is that of an entry that a reaper of a later release looks after: short, for it may have to wait for this one's move.
+	newerDelay = 5 * time.Second
 	// minBackOff and maxBackOff bound the time between two attempts to clean up.
 	minBackOff, maxBackOff = time.Second, time.Minute
 	// lookupPage is how many tasks are looked up at a time.

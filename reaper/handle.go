@@ -50,7 +50,7 @@ func rank(action journal.DueAction) int {
 		return 0
 	case journal.ActStanding, journal.ActExpire:
 		return 1
-	case journal.ActPurge, journal.ActKey, journal.ActBad:
+	case journal.ActPurge, journal.ActKey, journal.ActBad, journal.ActNewer:
 		return 2
 	default:
 		return 3
@@ -105,6 +105,10 @@ func (r *Reaper) handleOne(ctx context.Context, f finding, t *tally) {
 	case journal.ActPurge, journal.ActKey:
 		if err = r.store.Purge(ctx, f.Due); err == nil {
 			t.add(Report{Purged: 1})
+		}
+	case journal.ActNewer:
+		if err = r.store.Postpone(ctx, f.Due, newerDelay); err == nil {
+			t.add(Report{Newer: 1})
 		}
 	case journal.ActBad:
 		r.setAside(ctx, f.Due, errors.New("the row cannot be read"), t)

@@ -21,6 +21,7 @@ type Report struct {
 	Cleaned   int64 `json:"cleaned"`   // executions after which nothing is left to undo
 	Unclean   int64 `json:"unclean"`   // attempts to clean up that failed; they come again
 	Bad       int64 `json:"bad"`       // entries that could not be handled; moved on by a minute
+	Newer     int64 `json:"newer"`     // entries of rows that are of a later release; moved on by seconds
 	Errors    int64 `json:"errors"`    // calls that failed, of the store or of the queue
 	Repaired  int64 `json:"repaired"`  // what the queue's repair mended
 }
@@ -38,7 +39,7 @@ func (r Report) Add(s Report) Report {
 		Standing: r.Standing + s.Standing, Unknown: r.Unknown + s.Unknown, Postponed: r.Postponed + s.Postponed,
 		Requeued: r.Requeued + s.Requeued, Expired: r.Expired + s.Expired, Purged: r.Purged + s.Purged,
 		Cleaned: r.Cleaned + s.Cleaned, Unclean: r.Unclean + s.Unclean,
-		MovedOn: r.MovedOn + s.MovedOn, Enqueued: r.Enqueued + s.Enqueued, Bad: r.Bad + s.Bad,
+		Newer: r.Newer + s.Newer, MovedOn: r.MovedOn + s.MovedOn, Enqueued: r.Enqueued + s.Enqueued, Bad: r.Bad + s.Bad,
 		Errors: r.Errors + s.Errors, Repaired: r.Repaired + s.Repaired,
 	}
 }
@@ -64,6 +65,7 @@ func (r Report) LogValue() slog.Value {
 		{"cleaned", r.Cleaned},
 		{"unclean", r.Unclean},
 		{"bad", r.Bad},
+		{"newer", r.Newer},
 		{"errors", r.Errors},
 		{"repaired", r.Repaired},
 	} {
@@ -132,6 +134,6 @@ func (r Report) minus(s Report) Report {
 	return r.Add(Report{
 		Passes: -s.Passes, Swept: -s.Swept, Lookups: -s.Lookups, Standing: -s.Standing, Unknown: -s.Unknown,
 		Postponed: -s.Postponed, Requeued: -s.Requeued, Expired: -s.Expired, Purged: -s.Purged, MovedOn: -s.MovedOn,
-		Cleaned: -s.Cleaned, Unclean: -s.Unclean, Enqueued: -s.Enqueued, Bad: -s.Bad, Errors: -s.Errors, Repaired: -s.Repaired,
+		Cleaned: -s.Cleaned, Unclean: -s.Unclean, Enqueued: -s.Enqueued, Bad: -s.Bad, Newer: -s.Newer, Errors: -s.Errors, Repaired: -s.Repaired,
 	})
 }

@@ -63,6 +63,9 @@ func Examine(ctx context.Context, cfg config.Doctor, what Examination, report fu
 	if err == nil {
 		err = store.AuditResults(ctx, storedResult, report)
 	}
+	if err == nil {
+		err = store.AuditCheckpoints(ctx, readable, report)
+	}
 	if err == nil && what.Logs {
 		err = store.AuditLogs(ctx, report)
 	}
@@ -85,6 +88,12 @@ func storedResult(receipt []byte) (hash string, size int64, err error) {
 		return "", 0, err
 	}
 	return result.Blob.Hash, result.Blob.Size, nil
+}
+
+// readable is the error of a checkpoint that this release cannot read.
+func readable(checkpoint []byte) error {
+	_, err := executor.DecodeCheckpoint(checkpoint)
+	return err
 }
 
 // examineQueues counts the live workers and reports the queues that they leave alone.

@@ -18,6 +18,7 @@ func (m *Metrics) Reaper(total func() reaper.Report) {
 		"postponed": func(r reaper.Report) int64 { return r.Postponed },
 		"expired":   func(r reaper.Report) int64 { return r.Expired },
 		"purged":    func(r reaper.Report) int64 { return r.Purged },
+		"newer":     func(r reaper.Report) int64 { return r.Newer },
 		"bad":       func(r reaper.Report) int64 { return r.Bad },
 		"cleaned":   func(r reaper.Report) int64 { return r.Cleaned },
 		"unclean":   func(r reaper.Report) int64 { return r.Unclean },

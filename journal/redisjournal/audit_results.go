@@ -95,7 +95,7 @@ func (a *resultAudit) ledger(ctx context.Context, id execution.ID, key string) e
 func (a *resultAudit) receipt(ctx context.Context, id execution.ID, key, call string, receipt []byte) error {
 	hash, size, err := a.names(receipt)
 	if err != nil {
-		a.report(journal.Finding{Code: journal.FindingUnreadable, Key: key, Detail: fmt.Sprintf("the receipt of the call %s: %v", call, err)})
+		a.report(journal.Finding{Code: codeOf(err), Key: key, Detail: fmt.Sprintf("the receipt of the call %s: %v", call, err)})
 		return nil
 	}
 	if hash == "" {

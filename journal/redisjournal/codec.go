@@ -190,6 +190,9 @@ func decodeRow(r *reply) (journal.Execution, error) {
 	d := &decoder{fields: r.pairs(0)}
 	maps.Copy(d.fields, r.pairs(3))
 	d.fields["id"] = r.text(4)
+	if newest, err := strconv.Atoi(rowVersion); err == nil && d.ms("v") > int64(newest) {
+		return journal.Execution{}, fmt.Errorf("%w: row %s has version %s", execution.ErrNewer, d.fields["id"], d.fields["v"])
+	}
 	row := journal.Execution{
 		ID:              execution.ID(d.text("id")),
 		ConversationID:  journal.NamedConversation(d.text("conversation")),

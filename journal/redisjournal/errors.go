@@ -17,6 +17,7 @@ func refusals() map[string]error {
 	return map[string]error{
 		"NOTFOUND":                    journal.ErrNotFound,
 		"NOTFOUND no_conversation":    journal.ErrNoConversation,
+		"NEWER":                       execution.ErrNewer,
 		"FENCED":                      journal.ErrFenced,
 		"CONFLICT":                    journal.ErrConflict,
 		"CONFLICT conversation_busy":  journal.ErrConversationBusy,
@@ -66,6 +67,7 @@ func refusal(operation, id string, err error) error {
 func contractErrors() []error {
 	return []error{
 		journal.ErrNotFound, journal.ErrFenced, journal.ErrConflict, journal.ErrLimit, journal.ErrOverloaded, errEncoding,
+		execution.ErrNewer,
 	}
 }
 

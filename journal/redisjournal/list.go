@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/journal"
 )
 
@@ -150,6 +151,9 @@ func listed(a answer) (*listedRow, error) {
 		return nil, a.failed
 	}
 	row, err := decodeRow(a.reply)
+	if errors.Is(err, execution.ErrNewer) {
+		return nil, nil // a program of that release lists it
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ func prelude(cfg Config) ([]constant, error) {
 	keys := keyspace{prefix: cfg.Prefix}
 	quarantine := journal.QuarantineSuspension(nodePlace, []journal.WorkerID{workersPlace})
 	constants := []constant{
+		{"ROW_VERSION", rowVersion},
 		{"GRACE", luaLiteral(cfg.HandoffGrace.Milliseconds())},
 		{"RETENTION", luaLiteral(cfg.Retention.Milliseconds())},
 		{"CLEANUP", luaLiteral(cfg.CleanupTimeout.Milliseconds())},

@@ -11,6 +11,9 @@ local found = {}
 local kind = redis.call('TYPE', KEYS[1])['ok']
 if kind == 'none' then return { '', found } end
 if kind ~= 'hash' then return { '', { 'unreadable', 'it is a ' .. kind, '0' } } end
+if number(redis.call('HGET', KEYS[1], 'v')) > ROW_VERSION then
+  return { '', { 'newer', 'it is of a later release, which alone can judge it', '0' } }
+end
 local x = open(t)
 local row = x.row
 if not contains(states, row.state) or not tonumber(row.step) then

@@ -5,13 +5,13 @@
 -- Returns: {granted, fence, reclaimed, now in ms, claimed fields, last sequence, worker, expiry in ms, checkpoint, calls, ledger,
 --   inbox, messages or nil, their number in all} or
 --   {refused, reason, ms until it may be tried again, tasks}.
--- Refuses: NOTFOUND. Every other refusal is a reply.
+-- Refuses: NOTFOUND, NEWER. Every other refusal is a reply.
 -- Invariant: at most one live claim; the fence grows; a recorded cancel or pause, or one reclaim too many, is carried out
 --   here and never claimed over. The same nonce gets the same answer.
 local step, worker, nonce, ttl, allowed_reclaims, known, states, history_asked = unpack(ARGV, 1, 8)
 local t = tail()
 local x = open(t, {
-  'id', 'conversation', 'definition', 'queue', 'state', 'node', 'step', 'usage', 'wake', 'attempts', 'reclaims',
+  'v', 'id', 'conversation', 'definition', 'queue', 'state', 'node', 'step', 'usage', 'wake', 'attempts', 'reclaims',
   'version', 'startedAtMs', 'deadlineMs', 'deadlineAtMs', 'active', 'fence', 'fenceCounter', 'expiresAtMs', 'refusedNonce', 'claimAnswer',
   'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'runnableAtMs', 'waitKind', 'batch', 'readsHistory', 'overrides', 'shift',
   'await', 'cleanup', 'delegated',

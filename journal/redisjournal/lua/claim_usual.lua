@@ -10,11 +10,11 @@ local call, key = redis.call, KEYS[1]
 local v = call('HMGET', key, 'state', 'step', 'active', 'fence', 'notBeforeMs', 'cancelAtMs', 'pauseAtMs', 'refusedNonce',
   'claimAnswer', 'waitKind', 'shift', 'runnableAtMs', 'startedAtMs', 'fenceCounter', 'taskQueue', 'batch', 'readsHistory',
   'conversation', 'definition', 'queue', 'node', 'usage', 'wake', 'attempts', 'reclaims', 'deadlineAtMs', 'overrides',
-  'cleanup', 'delegated')
+  'cleanup', 'delegated', 'v')
 local against = (v[4] or '') .. (v[5] or '') .. (v[6] or '') .. (v[7] or '') .. (v[8] or '') .. (v[9] or '') .. (v[10] or '') ..
   (v[11] or '') .. (v[29] or '')
 if v[1] == 'running' and v[2] == ARGV[1] and against == '' and (v[3] or '') ~= '' and (v[12] or '') ~= '' and
-  (v[13] or '') ~= '' and string.find(ARGV[7], 'running', 1, true) then
+  (v[13] or '') ~= '' and string.find(ARGV[7], 'running', 1, true) and (tonumber(v[30]) or 0) <= ROW_VERSION then
   local id, worker, format, seconds, ms = string.sub(key, ID_AT), ARGV[2], string.format
   if ARGV[#ARGV] == '' then
     local clock = call('TIME')

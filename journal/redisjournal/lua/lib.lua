@@ -15,7 +15,7 @@
 -- fields are what guards and decisions may need.
 local function fields()
   return {
-    'id', 'conversation', 'tenant', 'subject', 'fingerprint', 'queue', 'state', 'node', 'step', 'version', 'active',
+    'v', 'id', 'conversation', 'tenant', 'subject', 'fingerprint', 'queue', 'state', 'node', 'step', 'version', 'active',
     'startedAtMs', 'endedAtMs', 'deadlineMs', 'deadlineAtMs', 'restAtMs', 'fence', 'fenceCounter', 'worker', 'expiresAtMs',
     'refusedNonce', 'claimAnswer', 'wake', 'taskQueue', 'runnableAtMs', 'notBeforeMs', 'waitKind', 'waitUntilMs',
     'attempts', 'reclaims', 'reclaimWorkers', 'cancelAtMs', 'pauseAtMs', 'batch', 'readsHistory', 'interactionRequest',
@@ -66,13 +66,19 @@ local function read(x, names)
   return x
 end
 
--- open reads the row. A script that names the fields it decides on (state and runnableAtMs among them) saves the others.
+-- newer reports whether a later release has given the row another shape: it is left as it is. A script that did not read v is a
+-- holder's, whose claim was granted.
+local function newer(row) return number(rawget(row, 'v')) > ROW_VERSION end
+
+-- open reads the row; of another shape it ends the script with NEWER. A script that names the fields it decides on (state and runnableAtMs among them) saves the others.
 local function open(t, names)
-  return read({
+  local x = read({
     tail = t, key = KEYS[1], events = KEYS[2], due = KEYS[3], handoff = KEYS[4], checkpoints = KEYS[5], tools = KEYS[6],
     inbox = KEYS[7] or KEYS[1] .. ':inbox', receipts = KEYS[8] or KEYS[1] .. ':receipts',
     purge = KEYS[9] or string.sub(KEYS[1], 1, TAG_END) .. 'purge',
   }, names or fields())
+  if newer(x.row) then error(refuse('NEWER', 'row')) end
+  return x
 end
 
 -- partition begins every key of the row's partition, prefix every channel.

@@ -21,6 +21,7 @@ local function entry(member, index, score)
   if kind ~= 'hash' then return { member, index, score, 'malformed', '0', '0', '', '0' } end
   local y = m.sibling(x, member)
   local row = y.row
+  if newer(row) then return { member, index, score, 'newer', '0', '0', '', '0' } end
   if not contains(states, row.state) or row.id ~= member or not tonumber(row.step) then
     return { member, index, score, 'malformed', '0', '0', '', '0' }
   end
