@@ -18,7 +18,7 @@ func functions(files assets) template.FuncMap {
 	return template.FuncMap{
 		"asset": func(name string) string { return files.paths[name] },
 		"age":   age, "at": at, "iso": iso, "ms": duration, "short": short, "words": words, "json": pretty, "micros": micros,
-		"cut": cut, "count": thousands, "states": execution.States, "at2": pair, "rows": rowsOf, "many": many, "plain": plain, "waits": waits,
+		"cut": cut, "count": thousands, "states": execution.States, "at2": pair, "rows": rowsOf, "many": many, "plain": plain, "brief": brief, "waits": waits,
 		"ago": func(nowMs, ms int64) string { return age(nowMs - ms) },
 	}
 }
@@ -121,6 +121,20 @@ func plainOrder(data []byte) []byte {
 // plain is a text in which no character changes the direction of others: such a one stands there as its escape. People decide by
 // what they see.
 func plain(text string) string { return string(plainOrder([]byte(text))) }
+
+// inRow is how many characters of a text a line of a list shows: more than there is room for.
+const inRow = 400
+
+// brief is the beginning of a text.
+func brief(text string) string {
+	seen := 0
+	for i := range text {
+		if seen++; seen > inRow {
+			return plain(text[:i]) + "…"
+		}
+	}
+	return plain(text)
+}
 
 // waits says what an execution waits for that needs no worker.
 func waits(wait *execution.Wait) string {

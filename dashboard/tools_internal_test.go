@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,4 +60,22 @@ func TestOneIsNotMany(t *testing.T) {
 	require.Equal(t, "0 tool calls", many(0, "tool call"))
 	require.Equal(t, "1 tool call", many(int64(1), "tool call"))
 	require.Equal(t, "1\u202f000 tool calls", many(1000, "tool call"))
+}
+
+// TestALineOfAListHoldsTheBeginningOfATextAlone: an answer may be as long as it likes, and may not turn what stands around it.
+func TestALineOfAListHoldsTheBeginningOfATextAlone(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "short", brief("short"))
+	require.Equal(t, strings.Repeat("å", inRow), brief(strings.Repeat("å", inRow)))
+	require.Equal(t, strings.Repeat("å", inRow)+"…", brief(strings.Repeat("å", 1_000_000)))
+	require.Equal(t, `a \u202ec\u202c`, brief("a \u202ec\u202c"))
+	require.Equal(t, `\u2066a`, cut("\u2066a").Text)
+}
+
+func TestWhatIsWaitedForIsSaidInWords(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "its turn in the conversation", waits(&execution.Wait{Kind: execution.WaitSchedule}))
+	require.Equal(t, "its start, 1970-01-01 00:00:01 UTC", waits(&execution.Wait{Kind: execution.WaitSchedule, UntilMs: 1000}))
+	require.Equal(t, "retry, until 1970-01-01 00:00:01 UTC", waits(&execution.Wait{Kind: execution.WaitRetry, UntilMs: 1000}))
+	require.Equal(t, "child", waits(&execution.Wait{Kind: execution.WaitChild}))
 }
