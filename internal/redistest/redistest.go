@@ -37,6 +37,16 @@ func (s *Server) Addr() string { return s.addr }
 // URL is the server's redis:// URL.
 func (s *Server) URL() string { return "redis://" + s.addr }
 
+// PID is the process id of the server; 0 when it does not run.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return 0
+	}
+	return s.cmd.Process.Pid
+}
+
 // Start starts a private server with the given extra arguments, for example "--appendonly", "yes". It ends with the test.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()

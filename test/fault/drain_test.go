@@ -28,8 +28,13 @@ agents:
       - {name: pay, type: http, url: "$TOOLS/pay", recovery: unsafe}
 `
 
-// releaseBound is how soon a released execution must be claimed again.
-const releaseBound = time.Second
+const (
+	// releaseBound is how soon a released execution must be claimed again.
+	releaseBound = time.Second
+	// slowWays is when a released execution would be claimed if its release told nobody: nothing that is lost on the short way
+	// can pass for a slow machine.
+	slowWays = time.Minute
+)
 
 func TestCasesA8A9D1_ARollingDeployUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -52,7 +57,7 @@ func rollingDeploy(t *testing.T, drain string) {
 	tools := harness.Tools(t)
 	tools.Behave("/lookup", harness.After(30*time.Millisecond))
 	stack := harness.New(t, harness.Config{
-		Agents: agentsFor(tools, loaders), ClaimTTL: 5 * time.Second, Grace: 5 * time.Second,
+		Agents: agentsFor(tools, loaders), ClaimTTL: slowWays, Grace: slowWays,
 		Env: map[string]string{"PAWL_DRAIN_TIMEOUT": drain, "PAWL_CONCURRENCY": concurrency},
 	})
 	api := stack.API()
@@ -93,7 +98,8 @@ func reportHandBacks(t *testing.T, drain string, stopped []time.Duration, handBa
 	slices.Sort(handBacks)
 	slowest := handBacks[len(handBacks)-1]
 	t.Logf("from hand-back to next claim: median %v, slowest %v", handBacks[len(handBacks)/2], slowest)
-	require.Less(t, slowest, releaseBound)
+	require.Less(t, handBacks[len(handBacks)/2], releaseBound)
+	require.Less(t, slowest, slowWays/4, "on the long way")
 }
 
 // handBackWatch samples the holders of rows and measures how long a step that was handed back stood without a claim.

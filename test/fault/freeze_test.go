@@ -4,6 +4,7 @@ package fault
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,8 +16,6 @@ import (
 
 const sleepers = `
 agents:
-  thinker:
-    model: {provider: scripted, turns: [{delay: 1500ms, text: "Thought."}]}
   caller:
     model:
       provider: scripted
@@ -29,34 +28,46 @@ agents:
 
 func TestAFrozenWorkerThatWakesChangesNothing(t *testing.T) {
 	t.Parallel()
-	for agent, node := range map[string]string{"thinker": "before_model_request", "caller": "tool_call"} {
-		t.Run("cases A20, B1: frozen in the node after "+node, func(t *testing.T) {
-			t.Parallel()
-			freezeInNode(t, agent, node)
+	t.Run("cases A20, B1: frozen in the node after before_model_request", func(t *testing.T) {
+		t.Parallel()
+		again := make(chan struct{})
+		ask := sync.OnceFunc(func() { close(again) })
+		model := holdModel(t, func(request int) {
+			if request > 1 {
+				ask()
+			}
+			<-again
 		})
-	}
+		stack := harness.New(t, harness.Config{Agents: model.agents})
+		freezeInNode(t, stack, "thinker", func(id execution.ID) string { return model.awaitRequest(t, stack, id, 1).Node },
+			"before_model_request")
+	})
+	t.Run("cases A20, B1: frozen in the node after tool_call", func(t *testing.T) {
+		t.Parallel()
+		tools := harness.Tools(t)
+		tools.Behave("/lookup", answerWhenSentAgain())
+		stack := harness.New(t, harness.Config{Agents: agentsFor(tools, sleepers)})
+		freezeInNode(t, stack, "caller", func(id execution.ID) string {
+			tools.WaitCalls(t, endTimeout, "/lookup", 1)
+			return stack.Holder(id).Node
+		}, "tool_call")
+		harness.CheckEffectIDs(t, tools)
+	})
 }
 
-func freezeInNode(t *testing.T, agent, node string) {
+// freezeInNode freezes a worker whose node asks somebody who answers only when he is asked again; within waits until he is
+// asked.
+func freezeInNode(t *testing.T, stack *harness.Stack, agent string, within func(execution.ID) string, node string) {
 	t.Helper()
-	tools := harness.Tools(t)
-	tools.Behave("/lookup", answerWhenSentAgain())
-	stack := harness.New(t, harness.Config{Agents: agentsFor(tools, sleepers)})
 	api, reaper := stack.API(), stack.Reaper()
 	frozen := stack.Worker()
 	view := api.Submit(agent, "Oslo, please")
-	harness.Eventually(t, endTimeout, "the first worker is in the node", func() bool {
-		holder := stack.Holder(view.ID)
-		return holder.Worker != "" && holder.Node == node
-	})
-	if agent == "caller" {
-		tools.WaitCalls(t, endTimeout, "/lookup", 1)
-	}
+	require.Equal(t, node, within(view.ID))
 	frozen.Freeze()
-	frozenAt := time.Now()
+	frozenAt, span := time.Now(), stack.Span()
 	claimed := stack.NextClaim(view.ID, stack.Holder(view.ID).Fence, endTimeout)
 	stack.Worker()
-	took := checkBound(t, stack, frozenAt, claimed)
+	took := checkBound(t, stack, span, frozenAt, claimed)
 	api.AwaitState(view.ID, endTimeout, execution.Completed)
 	reaper.StopCleanly()
 
@@ -68,7 +79,6 @@ func freezeInNode(t *testing.T, agent, node string) {
 	events := api.Events(view.ID)
 	harness.CheckLog(t, view.ID, events)
 	require.Equal(t, 1, harness.CountWarnings(events, execution.WarningReclaimed))
-	harness.CheckEffectIDs(t, tools)
 	t.Logf("frozen after %s: next claim after %.3f s; %d writes of the woken worker refused; %d keys equal before and after",
 		node, took.Seconds(), stack.Refusals("FENCED")-refusals, len(before))
 }

@@ -146,11 +146,11 @@ func killWorker(t *testing.T, kill kill, expected []execution.EventType) time.Du
 	stack.Reaper()
 	victim := stack.Worker(harness.AtFault(kill.point))
 	view := api.Submit(kill.agent, "Oslo, please")
-	died := victim.WaitFault(kill.point)
+	died, span := victim.WaitFault(kill.point), stack.Span()
 	claimed := stack.NextClaim(view.ID, stack.Holder(view.ID).Fence, endTimeout)
 	stack.Worker()
 	checkSurvivor(t, stack, api, tools, view.ID, kill, expected)
-	return checkBound(t, stack, died, claimed)
+	return checkBound(t, stack, span, died, claimed)
 }
 
 // killAPI kills the API between the write of a submission and its enqueue; the client gets no answer and repeats itself.
@@ -164,13 +164,13 @@ func killAPI(t *testing.T, kill kill, expected []execution.EventType) time.Durat
 	body := harness.Submission(kill.agent, "Oslo, please")
 	_, err := victim.TrySubmit(context.Background(), "order-7", body)
 	require.Error(t, err, "the API died before it could answer")
-	died := victim.WaitFault(kill.point)
+	died, span := victim.WaitFault(kill.point), stack.Span()
 	rows := rowKeys(stack)
 	require.Len(t, rows, 1, "the submission was written")
 	id, err := execution.ParseID(rows[0][strings.LastIndex(rows[0], ":")+1:])
 	require.NoError(t, err)
 	claimed := stack.NextClaim(id, "", endTimeout)
-	took := checkBound(t, stack, died, claimed) // before the client repeats itself, which would enqueue it too
+	took := checkBound(t, stack, span, died, claimed) // before the client repeats itself, which would enqueue it too
 	answer, err := stack.API().TrySubmit(context.Background(), "order-7", body)
 	require.NoError(t, err)
 	require.Equal(t, 200, answer.Status, "the submission was written: %s", answer.Body)
@@ -200,12 +200,12 @@ func checkSurvivor(t *testing.T, stack *harness.Stack, api *harness.API, tools *
 	require.Len(t, stack.Checkpoints(id), int(view.Step)+1, "one checkpoint for each step")
 }
 
-func checkBound(t *testing.T, stack *harness.Stack, died time.Time, claimed <-chan time.Time) time.Duration {
+func checkBound(t *testing.T, stack *harness.Stack, span *harness.Span, died time.Time, claimed <-chan time.Time) time.Duration {
 	t.Helper()
 	at, ok := <-claimed
 	require.True(t, ok, "no claim was taken")
 	took := at.Sub(died)
-	require.LessOrEqual(t, took, stack.Bound())
+	span.Within(t, took, stack.Bound(), "the next claim")
 	return took
 }
 

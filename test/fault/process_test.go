@@ -25,8 +25,6 @@ agents:
         - {error: {status: 429, retryAfter: 1s}}
         - {error: {status: 503, retryAfter: 700ms}}
         - {text: "At last."}
-  thinker:
-    model: {provider: scripted, turns: [{delay: 1500ms, text: "Thought."}]}
 `
 
 func TestCaseB11_AFailedNodeIsNeverRetriedBeforeItsTime(t *testing.T) {
@@ -56,20 +54,19 @@ func TestCaseB11_AFailedNodeIsNeverRetriedBeforeItsTime(t *testing.T) {
 
 func TestCaseA11_AWorkerIsAnotherOneEachTimeItStarts(t *testing.T) {
 	t.Parallel()
-	stack := harness.New(t, harness.Config{Agents: moody})
+	think := make(chan struct{})
+	model := holdModel(t, func(int) { <-think })
+	stack := harness.New(t, harness.Config{Agents: model.agents})
 	api := stack.API()
 	known := map[string]bool{}
-	for range 3 {
+	for i := range 3 {
 		worker := stack.Worker()
 		view := api.Submit("thinker", "Oslo, please")
-		var name string
-		harness.Eventually(t, endTimeout, "the worker claims", func() bool {
-			name = stack.Holder(view.ID).Worker
-			return name != ""
-		})
+		name := model.awaitRequest(t, stack, view.ID, i+1).Worker
 		require.False(t, known[name], "the id of a worker that has ended was used again")
 		require.GreaterOrEqual(t, len(name), 16, "random, no host name or number")
 		known[name] = true
+		think <- struct{}{}
 		api.AwaitState(view.ID, endTimeout, execution.Completed)
 		worker.StopCleanly()
 	}
@@ -77,7 +74,9 @@ func TestCaseA11_AWorkerIsAnotherOneEachTimeItStarts(t *testing.T) {
 
 func TestCaseA23_TheResultIsTheRecordAndNotTheConnection(t *testing.T) {
 	t.Parallel()
-	stack := harness.New(t, harness.Config{Agents: moody})
+	think := make(chan struct{})
+	model := holdModel(t, func(int) { <-think })
+	stack := harness.New(t, harness.Config{Agents: model.agents})
 	first, second := stack.API(), stack.API()
 	stack.Reaper()
 	stack.Worker()
@@ -95,6 +94,7 @@ func TestCaseA23_TheResultIsTheRecordAndNotTheConnection(t *testing.T) {
 	second.AwaitState(view.ID, endTimeout, execution.Running)
 	first.Kill()
 	require.Error(t, <-broken)
+	close(think)
 	answer, err := second.Do(context.Background(), http.MethodGet, path, nil, nil)
 	require.NoError(t, err)
 	ended, err := answer.View()

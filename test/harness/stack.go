@@ -60,6 +60,8 @@ type Stack struct {
 	agents string
 	home   string
 	names  *names
+
+	processes *processes
 }
 
 // names numbers the processes of a stack.
@@ -80,7 +82,7 @@ func New(tb testing.TB, cfg Config) *Stack {
 	tb.Helper()
 	server := redistest.Start(tb, cfg.Redis...)
 	stack := On(tb, cfg, server.URL(), server.Client(tb))
-	stack.Server = server
+	stack.Server, stack.processes.server = server, server
 	return stack
 }
 
@@ -96,6 +98,7 @@ func On(tb testing.TB, cfg Config, url string, rdb redis.UniversalClient) *Stack
 	return &Stack{
 		Config: cfg, Redis: rdb,
 		tb: tb, url: url, bin: Programs(tb, cfg.Tag), agents: agents, home: home, names: &names{count: map[string]int{}},
+		processes: &processes{},
 	}
 }
 
@@ -189,7 +192,9 @@ func (s *Stack) API(extra ...map[string]string) *API {
 
 func (s *Stack) start(program string, env map[string]string) *Process {
 	s.tb.Helper()
-	return Run(s.tb, s.names.next(program), s.home, filepath.Join(s.bin, program), s.Environment(env))
+	process := Run(s.tb, s.names.next(program), s.home, filepath.Join(s.bin, program), s.Environment(env))
+	s.processes.add(process)
+	return process
 }
 
 // Attach is a client of the API that a process serves at addr. It waits until the API is ready.
