@@ -15,7 +15,7 @@ const MaxListed = 1000
 // Lister is the role of those who list executions. It writes nothing.
 type Lister interface {
 	// List returns a page of a listing, newest first. It looks at MaxListed rows at most and ends a page early that becomes
-	// large. ErrConflict: a limit below 1, an unknown state, a caller without tenant, a mark without execution.
+	// large. A row that cannot be read is left out: it hides no other one. ErrConflict: a limit below 1, an unknown state, a caller without tenant, a mark without execution.
 	List(ctx context.Context, listing Listing) (ListPage, error)
 }
 

@@ -16,7 +16,7 @@ type Reader interface {
 	// EventPage is Events with the log's last sequence and the row's state, read in one step.
 	EventPage(ctx context.Context, id execution.ID, after execution.Sequence, limit int) (EventPage, error)
 	// LastSequences returns the last sequence of each execution's log, in their order, in few round trips: 0 for one that
-	// does not exist.
+	// does not exist, or cannot be read.
 	LastSequences(ctx context.Context, ids []execution.ID) ([]execution.Sequence, error)
 	// Checkpoints returns at most limit checkpoints from step from on, ascending.
 	Checkpoints(ctx context.Context, id execution.ID, from execution.Step, limit int) ([]StoredCheckpoint, error)

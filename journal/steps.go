@@ -46,7 +46,7 @@ type Steps interface {
 	Release(ctx context.Context, release Release) (Committed, error)
 
 	// Requests reads, in one round trip, whether cancel or pause was recorded for, or a newer fence given to, each hold.
-	// Superseded is set for a hold whose fence is not the current one. It writes nothing.
+	// Superseded is set for a hold whose fence is not the current one, or whose row cannot be read. It writes nothing.
 	Requests(ctx context.Context, holds []Hold) ([]Request, error)
 }
 

@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +14,8 @@ func damagedLogClauses() []clause {
 	return []clause{
 		{name: "case A6: an event that cannot be read keeps its place and hides no other one", run: damagedEvents},
 		{name: "case A6: an event that cannot be read stops no execution", run: damagedLogGoesOn},
+		{name: "case A6: a row that cannot be read hides no other one in a listing", run: damagedRowListed},
+		{name: "case A6: a row that cannot be read keeps no other holder from what is recorded for it", run: damagedRowHeld},
 		{name: "a repeated call answers also when its event cannot be read by now", run: damagedRepeat},
 	}
 }
@@ -89,4 +92,70 @@ func damagedRepeat(t *testing.T, b *bench) {
 	require.True(t, ended.Replayed)
 	require.Equal(t, execution.Event{Sequence: 4, Payload: &execution.UnreadableEvent{}}, ended.Event)
 	require.Equal(t, journal.Mutation{Execution: a.row(), Event: ended.Event, Tasks: ended.Tasks, Replayed: true}, ended)
+}
+
+// corrupted makes the row of one of three executions unreadable, if the store can come to that.
+func corrupted(t *testing.T, b *bench) (first, bad, last *actor) {
+	t.Helper()
+	if b.Corrupt == nil {
+		t.Skip("this store cannot make a row unreadable")
+	}
+	reserve := func() *actor {
+		b.clock.Advance(time.Second)
+		return b.reserve().claim()
+	}
+	first, bad, last = reserve(), reserve(), reserve()
+	b.Corrupt(bad.id)
+	return first, bad, last
+}
+
+func damagedRowListed(t *testing.T, b *bench) {
+	first, bad, last := corrupted(t, b)
+	want := []execution.ID{last.id, first.id}
+	for name, listing := range map[string]journal.Listing{
+		"all":      {},
+		"by pages": {Limit: 1},
+		"a state":  {State: execution.Running},
+		"filtered": {Agent: "demo"},
+		"own":      {Own: true, UpdatedSinceMs: 1},
+	} {
+		require.Equal(t, want, b.walk(listing), name)
+	}
+	require.Empty(t, b.walk(journal.Listing{ConversationID: bad.conv}), "also where it is the only one")
+}
+
+func damagedRowHeld(t *testing.T, b *bench) {
+	first, bad, last := corrupted(t, b)
+	last.cancel()
+	requests, err := b.Store.Requests(b.ctx(), []journal.Hold{first.hold, bad.hold, last.hold})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Request{{}, {Superseded: true}, {CancelRequested: true}}, requests)
+	requests, err = b.Store.Requests(b.ctx(), []journal.Hold{bad.hold})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Request{{Superseded: true}}, requests)
+	lasts, err := b.Store.LastSequences(b.ctx(), []execution.ID{first.id, bad.id, last.id})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, lasts[0])
+	require.EqualValues(t, 3, lasts[2])
+	renewals, is := b.Store.(journal.Renewals)
+	if !is {
+		return
+	}
+	superseded := first.hold
+	superseded.Fence = "1-nobody"
+	for _, holds := range [][]journal.Hold{
+		{superseded, bad.next(), last.next()}, {superseded, bad.next()}, {bad.next(), superseded},
+	} {
+		for i, answer := range renewals.RenewAll(b.ctx(), holds, ttl) {
+			switch holds[i].Execution {
+			case superseded.Execution:
+				require.ErrorIs(t, answer.Err, journal.ErrFenced)
+			case bad.id:
+				require.ErrorIs(t, answer.Err, journal.ErrUnavailable)
+				require.NotErrorIs(t, answer.Err, journal.ErrFenced, "what was said to another hold")
+			default:
+				require.NoError(t, answer.Err)
+			}
+		}
+	}
 }

@@ -163,6 +163,9 @@ func (a *audit) entries(ctx context.Context, key, members string) error {
 		commands, err := a.store.pipeline(ctx, a.store.scripts.auditEntries, []invocation{
 			{[]string{key}, []any{members, from, auditEntries, bit(a.repair), a.store.now()}},
 		})
+		if err == nil {
+			err = commands[0].Err()
+		}
 		if wrongType(err) {
 			a.report(journal.Finding{Code: journal.FindingUnreadable, Key: key, Detail: "it is no index"})
 			return nil

@@ -73,7 +73,7 @@ func (a *logAudit) logs(ctx context.Context, keys []string) error {
 		for i, command := range commands {
 			page, err := command.(*redis.StringSliceCmd).Result()
 			switch {
-			case redis.HasErrorPrefix(err, "WRONGTYPE"):
+			case wrongType(err):
 				a.report(journal.Finding{Code: journal.FindingUnreadable, Key: keys[i], Detail: "it is no list of events"})
 				continue
 			case err != nil:
@@ -84,7 +84,7 @@ func (a *logAudit) logs(ctx context.Context, keys []string) error {
 				longer = append(longer, keys[i])
 			}
 		}
-		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		if err != nil && !wrongType(err) {
 			return err
 		}
 		keys = longer

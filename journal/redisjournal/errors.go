@@ -3,6 +3,7 @@ package redisjournal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -64,6 +65,12 @@ func refusal(operation, id string, err error) error {
 	return fmt.Errorf("journal: %s %s: %w: %w", operation, id, journal.ErrUnavailable, err)
 }
 
+// refused reports whether a script has answered with a refusal of the contract.
+func refused(err error) bool {
+	err = scriptError(err)
+	return slices.ContainsFunc(contractErrors(), func(known error) bool { return errors.Is(err, known) })
+}
+
 func contractErrors() []error {
 	return []error{
 		journal.ErrNotFound, journal.ErrFenced, journal.ErrConflict, journal.ErrLimit, journal.ErrOverloaded, errEncoding,
@@ -73,6 +80,12 @@ func contractErrors() []error {
 
 // errEncoding marks a caller's value that cannot be stored, or a stored one that cannot be read: repeating does not help.
 var errEncoding = errors.New("value cannot be encoded or decoded")
+
+// unreadable reports whether a record is there and cannot be read: it is of another type, or what it holds is not understood.
+// Whoever reads many records goes on with the others.
+func unreadable(err error) bool {
+	return wrongType(err) || errors.Is(err, errEncoding)
+}
 
 // checkID answers for ids that name no partition: there is no such execution.
 func checkID(id execution.ID) error {

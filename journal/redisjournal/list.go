@@ -124,7 +124,7 @@ type listedRow struct {
 	bytes int
 }
 
-// rowsAt reads the rows at some of the marks: nil for one that is gone.
+// rowsAt reads the rows at some of the marks: nil for one that is gone, or cannot be read.
 func (s *Store) rowsAt(ctx context.Context, marks []journal.ListMark, places []int) ([]*listedRow, error) {
 	calls := make([]invocation, len(places))
 	for i, at := range places {
@@ -136,7 +136,11 @@ func (s *Store) rowsAt(ctx context.Context, marks []journal.ListMark, places []i
 	}
 	rows := make([]*listedRow, len(places))
 	for i, at := range places {
-		if rows[i], err = listed(newReplyOf(commands[i].Result())); err != nil {
+		rows[i], err = listed(newReplyOf(commands[i].Result()))
+		switch {
+		case unreadable(err): // it hides no other one
+			s.cfg.Logger.WarnContext(ctx, "an execution that cannot be read is left out of a listing", "execution", marks[at].ID, "error", err)
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", marks[at].ID, err)
 		}
 	}
@@ -180,11 +184,15 @@ func (p *pager) look(ctx context.Context, marks []journal.ListMark) ([]int, erro
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !unreadable(err) {
 		return nil, err
 	}
 	for i, look := range looks {
-		if passes(p.listing, look.Val()) {
+		err := look.Err()
+		if err != nil && !unreadable(err) {
+			return nil, fmt.Errorf("%s: %w", marks[i].ID, err)
+		}
+		if err != nil || passes(p.listing, look.Val()) { // what becomes of one that cannot be read is said once
 			places = append(places, i)
 		}
 	}

@@ -41,9 +41,10 @@ func (s *Store) RenewAll(ctx context.Context, holds []journal.Hold, ttl time.Dur
 	return answers
 }
 
+// renewAnswer is what became of one renewal: its own error first, for that of the pipeline is the one of another.
 func renewAnswer(hold journal.Hold, command *redis.Cmd, err error) (answer journal.RenewAnswer) {
-	if err == nil {
-		err = command.Err()
+	if own := command.Err(); own != nil {
+		err = own
 	}
 	if err == nil {
 		answer.Renewed, err = decodeRenewed(command.Val())

@@ -3,7 +3,6 @@ package redisjournal
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,8 +11,6 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/pawl-run/pawl/journal"
 )
 
 //go:embed lua/*.lua
@@ -188,13 +185,13 @@ func unknownScripts(commands []*redis.Cmd) []int {
 }
 
 // pipelineError reports a pipeline of which no command was answered; else each command has its own error. A refusal of the
-// contract is an answer: also when all rows of a pipeline are gone.
+// contract is an answer, also when all rows of a pipeline are gone; so is a record that cannot be read.
 func pipelineError(commands []*redis.Cmd, err error) error {
 	if err == nil {
 		return nil
 	}
 	for _, command := range commands {
-		if command.Err() == nil || errors.Is(scriptError(command.Err()), journal.ErrNotFound) {
+		if command.Err() == nil || unreadable(command.Err()) || refused(command.Err()) {
 			return nil
 		}
 	}

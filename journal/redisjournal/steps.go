@@ -154,16 +154,16 @@ func (s *Store) Requests(ctx context.Context, holds []journal.Hold) ([]journal.R
 			continue
 		}
 		values, failed := command.Result()
-		if failed != nil {
+		if failed != nil && !unreadable(failed) {
 			return nil, refusal("requests", string(holds[i].Execution), failed)
 		}
-		if values[0] != string(holds[i].Fence) || holds[i].Fence == "" {
+		if failed != nil || values[0] != string(holds[i].Fence) || holds[i].Fence == "" {
 			requests[i].Superseded = true
 			continue
 		}
 		requests[i] = journal.Request{CancelRequested: isSet(values[1]), PauseRequested: isSet(values[2])}
 	}
-	if err != nil {
+	if err != nil && !unreadable(err) {
 		return nil, refusal("requests", "", err)
 	}
 	return requests, nil

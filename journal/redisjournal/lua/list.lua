@@ -27,6 +27,7 @@ local function only()
   local id = redis.call('HGET', KEYS[1], 'only')
   if not id then return {} end
   local row = string.match(KEYS[1], '^(.-}:)') .. 'x:exec_' .. string.match(KEYS[1], '{p(%d%d)}') .. id
+  if redis.call('TYPE', row)['ok'] ~= 'hash' then return {} end
   local created = redis.call('HGET', row, 'createdAtMs')
   if not created then return {} end
   local follows = at == '' or number(created) < number(at) or created == at and (below == '+' or id < below)
