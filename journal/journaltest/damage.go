@@ -16,6 +16,9 @@ func damagedLogClauses() []clause {
 		{name: "case A6: an event that cannot be read stops no execution", run: damagedLogGoesOn},
 		{name: "case A6: a row that cannot be read hides no other one in a listing", run: damagedRowListed},
 		{name: "case A6: a row that cannot be read keeps no other holder from what is recorded for it", run: damagedRowHeld},
+		{name: "case A6: a row that cannot be read stops nobody in the line of its conversation", run: damagedRowInLine},
+		{name: "case A6: a row that cannot be read keeps no other one from its conversation", run: damagedRowOfConversation},
+		{name: "case A6: a row that cannot be read keeps neither its children nor its parent from ending", run: damagedRowOfFamily},
 		{name: "a repeated call answers also when its event cannot be read by now", run: damagedRepeat},
 	}
 }
@@ -158,4 +161,48 @@ func damagedRowHeld(t *testing.T, b *bench) {
 			}
 		}
 	}
+}
+
+// A damaged row in the line of a conversation would otherwise keep whoever is in front of it from ending.
+func damagedRowInLine(t *testing.T, b *bench) {
+	if b.Corrupt == nil {
+		t.Skip("this store cannot make a row unreadable")
+	}
+	active := b.reserve().claim()
+	bad, next := active.follow(), active.follow()
+	b.Corrupt(bad.id)
+	active.commit(completeWith("done"))
+	require.Equal(t, execution.Completed, active.state())
+	next.claim().commit(completeWith("done"))
+	require.Equal(t, execution.Completed, next.state())
+}
+
+// Of a damaged row that was alone in its conversation nothing can be told; others still come to the conversation.
+func damagedRowOfConversation(t *testing.T, b *bench) {
+	if b.Corrupt == nil {
+		t.Skip("this store cannot make a row unreadable")
+	}
+	bad := b.reserve().claim()
+	bad.commit(completeWith("done"))
+	b.Corrupt(bad.id)
+	next := bad.follow()
+	next.claim().commit(completeWith("done"))
+	require.Equal(t, []execution.ID{next.id}, b.walk(journal.Listing{ConversationID: bad.conv}))
+}
+
+// A damaged row of a family keeps neither its children nor its parent from ending.
+func damagedRowOfFamily(t *testing.T, b *bench) {
+	if b.Corrupt == nil {
+		t.Skip("this store cannot make a row unreadable")
+	}
+	parent := b.planned()
+	child := parent.spawn(theCall)
+	b.Corrupt(parent.id)
+	child.claim().commit(completeWith("done"))
+	require.Equal(t, execution.Completed, child.state())
+
+	parent = b.planned()
+	b.Corrupt(parent.spawn(theCall).id)
+	parent.commit(failWith("model_error"))
+	require.Equal(t, execution.Failed, parent.state())
 }

@@ -4,6 +4,9 @@
 -- ARGV: those of the script.
 -- Invariant: as lib.lua: nothing is written here but through put, event, move and later.
 
+-- is_row reports whether a key can be a row: what is gone or damaged keeps no other one from what it does.
+local function is_row(key) return redis.call('TYPE', key)['ok'] == 'hash' end
+
 -- sibling opens another execution of the partition.
 local function sibling(x, id)
   local key = partition(x) .. 'x:' .. id
@@ -149,8 +152,8 @@ local function leave(x, heir)
   end
   for _, id in ipairs(redis.call('ZRANGE', line, 0, 9)) do
     later(x, 'ZREM', line, id)
-    local next = sibling(x, id)
-    if next.row.state == 'queued' or next.row.state == 'suspended' then
+    local next = is_row(partition(x) .. 'x:' .. id) and sibling(x, id)
+    if next and (next.row.state == 'queued' or next.row.state == 'suspended') then
       enter(next, pending(next), 0, shape(x, next.row.rollback ~= ''), number(next.row.inheritedMessages))
       chain(x, next)
       return
@@ -264,7 +267,7 @@ local function deliver(x)
   local id, call = string.match(x.row.parent, '^(%S+) (.+)$')
   local key = partition(x) .. 'x:' .. id
   later(x, 'ZREM', key .. ':open', string.sub(x.row.id, TAIL))
-  if redis.call('TYPE', key)['ok'] ~= 'hash' then return end
+  if not is_row(key) then return end
   local y = sibling(x, id)
   local row = y.row
   if row.state == '' or is_terminal(row.state) then return end
@@ -289,7 +292,7 @@ local function cancel_children(x)
   local last = x
   for _, name in ipairs(redis.call('ZRANGE', x.key .. ':open', 0, -1)) do
     local id = string.sub(x.row.id, 1, TAIL - 1) .. name
-    if redis.call('TYPE', partition(x) .. 'x:' .. id)['ok'] == 'hash' then
+    if is_row(partition(x) .. 'x:' .. id) then
       local y = sibling(x, id)
       local state = y.row.state
       if state ~= '' and state ~= 'finalizing' and not is_terminal(state) and y.row.cancelAtMs == '' then
@@ -433,7 +436,7 @@ local function talk(x, first, only)
   end
   if only then
     local other = partition(x) .. 'x:' .. string.sub(x.row.id, 1, TAIL - 1) .. only
-    local created = redis.call('HGET', other, 'createdAtMs')
+    local created = is_row(other) and redis.call('HGET', other, 'createdAtMs')
     if created then later(x, 'ZADD', key .. ':executions', created, only) end
     later(x, 'HDEL', key, 'only')
   end
