@@ -55,7 +55,7 @@ func TestToolCallsAreShownAsTheLedgerHasThem(t *testing.T) {
 	require.Contains(t, planned, "done when its child has ended")
 	done := card(t, page, "call_0_3")
 	require.Contains(t, done, `<span class="tag good">done</span>`)
-	require.Contains(t, done, "took ")
+	require.Contains(t, done, "ms later", "what it waited for is in it")
 	require.Contains(t, done, "A person gave the arguments.")
 	require.Contains(t, done, "&#34;paid&#34;: 7")
 	require.NotContains(t, done, "may have begun")

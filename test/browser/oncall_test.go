@@ -71,7 +71,7 @@ func (b *browser) readLedger() {
 	b.press(`//nav[@aria-label="Parts of the execution"]//a[text()="Tool calls"]`)
 	const ledger = `[data-part="tools"]`
 	for _, text := range []string{
-		"lookup", "read only: it changes nothing", "unsafe: once it was started, it is never carried out again by itself", "done", "took ",
+		"lookup", "read only: it changes nothing", "unsafe: once it was started, it is never carried out again by itself", "done", " later",
 		":call_0_1", `"amount": 64`, "A person gave the arguments.", `"refunded": true`,
 	} {
 		b.awaitText(ledger, text)
