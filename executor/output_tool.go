@@ -20,12 +20,28 @@ func outputTool(definition *agent.Definition, model agent.Model) *local.ToolSpec
 	parameters := definition.OutputSchema
 	if !describesObject(parameters) {
 		parameters = json.RawMessage(fmt.Sprintf(
-			`{"type":"object","properties":{%q:%s},"required":[%q],"additionalProperties":false}`, answerKey, parameters, answerKey))
+			`{"type":"object","properties":{%q:%s},"required":[%q],"additionalProperties":false%s}`, answerKey, parameters, answerKey,
+			sharedParts(parameters)))
 	}
 	return &local.ToolSpec{
 		Name: agent.FinalAnswer, Parameters: parameters,
 		Description: "Gives the final answer. Call it once, when everything else is done, and answer in no other way.",
 	}
+}
+
+// sharedParts are the parts of a schema that its references point to, as further members of the one that it is put into:
+// "#/$defs/…" begins at the root, and a provider refuses what leads nowhere.
+func sharedParts(schema json.RawMessage) (members string) {
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(schema, &parts) != nil {
+		return "" // true or false
+	}
+	for _, name := range []string{"$defs", "definitions"} {
+		if part, ok := parts[name]; ok {
+			members += fmt.Sprintf(`,%q:%s`, name, part)
+		}
+	}
+	return members
 }
 
 func describesObject(schema json.RawMessage) bool {

@@ -117,3 +117,17 @@ func TestTheOutputToolBesideOthers(t *testing.T) {
 			"an agent whose only tool is that of the answer survives a call of another one")
 	})
 }
+
+// A schema that is no object's is put into one; what its references point to is where they point.
+func TestReferencesOfAnAnswersSchemaLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	for schema, fits := range map[string]string{
+		`{"type":"array","items":{"$ref":"#/$defs/city"},"$defs":{"city":{"type":"string"}}}`:          `["Oslo"]`,
+		`{"anyOf":[{"$ref":"#/definitions/n"}],"definitions":{"n":{"$ref":"#/definitions/m"},"m":{}}}`: `7`,
+		`true`: `7`,
+	} {
+		tool := outputTool(&agent.Definition{OutputSchema: json.RawMessage(schema)}, agent.Model{StructuredOutput: agent.StructuredTool})
+		require.NoError(t, newSchemas().fits(tool.Parameters, []byte(`{"answer":`+fits+`}`)), schema)
+		require.Error(t, newSchemas().fits(tool.Parameters, []byte(`{"other":1}`)), schema)
+	}
+}

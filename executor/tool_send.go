@@ -102,6 +102,7 @@ func (m *machine) callFailed(ctx context.Context, p *pending, err error) {
 		}
 		if timedOut {
 			kind = local.Unknown
+			err = &local.Error{Kind: kind, Code: "tool_timeout", Message: errToolTimeout.Error(), Err: err}
 		}
 	} else if ctx.Err() != nil && kind != local.Permanent && !errors.Is(context.Cause(ctx), errToolTimeout) {
 		if kind == local.Transient {
