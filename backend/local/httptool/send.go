@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 )
 
@@ -69,7 +70,7 @@ func (t *Tool) send(ctx context.Context, r request) (*reply, *sendError) {
 	return &reply{refused: errors.New("redirects come without an end")}, nil
 }
 
-// plainCause is what to tell of an error: never the address, which may hold a secret.
+// plainCause is what to tell of an error: that of the context that has ended, if one has.
 func plainCause(ctx, callCtx context.Context, err error) error {
 	if ctx.Err() != nil {
 		if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
@@ -79,10 +80,6 @@ func plainCause(ctx, callCtx context.Context, err error) error {
 	}
 	if callCtx.Err() != nil {
 		return context.Cause(callCtx)
-	}
-	var withURL *url.Error
-	if errors.As(err, &withURL) {
-		return withURL.Err
 	}
 	return err
 }
@@ -105,7 +102,7 @@ func (t *Tool) post(ctx context.Context, r request) (answered *reply, next strin
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, "", &sendError{sent: sent.Load(), cause: err}
+		return nil, "", &sendError{sent: sent.Load(), cause: local.ConnectionError(err)}
 	}
 	defer func() { _ = res.Body.Close() }() // the answer is read; closing tells nothing new
 	if res.StatusCode >= 300 && res.StatusCode < 400 {
@@ -114,7 +111,7 @@ func (t *Tool) post(ctx context.Context, r request) (answered *reply, next strin
 	}
 	body, tooLong, err := t.client.read(res)
 	if err != nil && res.StatusCode < 300 {
-		return nil, "", &sendError{sent: true, cause: err}
+		return nil, "", &sendError{sent: true, cause: local.ConnectionError(err)}
 	}
 	return &reply{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After"), body: body, tooLong: tooLong, delegated: !r.bearer.IsZero()}, "", nil
 }

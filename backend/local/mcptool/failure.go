@@ -147,10 +147,8 @@ func plain(what string, sent *trip, err error) error {
 		return fmt.Errorf("cannot %s: %w %s", what, errTokenRefused, statusText(status))
 	case status >= 300:
 		return fmt.Errorf("cannot %s: it answered %s", what, statusText(status))
-	case errors.As(err, &network):
-		return fmt.Errorf("cannot %s: %s: %w", what, network.Op, network.Err)
-	case errors.As(err, &withURL):
-		return fmt.Errorf("cannot %s: %w", what, withURL.Err)
+	case errors.As(err, &network), errors.As(err, &withURL):
+		return fmt.Errorf("cannot %s: %w", what, local.ConnectionError(err))
 	case errors.As(err, &path):
 		return fmt.Errorf("cannot %s: %w", what, path.Err)
 	case errors.As(err, &system):

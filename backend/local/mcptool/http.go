@@ -8,17 +8,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pawl-run/pawl/backend/local"
 	"github.com/pawl-run/pawl/execution"
 )
-
-// maxRetryAfter bounds what a server may wish for.
-const maxRetryAfter = 24 * time.Hour
 
 // tripKey is the key of a context's *trip.
 type tripKey struct{}
@@ -70,18 +67,7 @@ func (t *trip) tokenless() error {
 func (t *trip) note(res *http.Response) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.status, t.retryAfter = res.StatusCode, retryAfter(res.Header.Get("Retry-After"))
-}
-
-// retryAfter reads a number of seconds or an HTTP date; 0 when there is no wish, or none that makes sense.
-func retryAfter(value string) time.Duration {
-	wish := time.Duration(0)
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		wish = time.Duration(min(seconds, int64(maxRetryAfter/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wish = time.Until(at)
-	}
-	return min(max(wish, 0), maxRetryAfter)
+	t.status, t.retryAfter = res.StatusCode, local.RetryAfter(res.Header.Get("Retry-After"), time.Now())
 }
 
 // sender sends the requests of one session: with the declared headers, to the declared address only, until it ends.

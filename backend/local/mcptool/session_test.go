@@ -152,7 +152,7 @@ func TestCaseD1_AHungListHasItsOwnTime(t *testing.T) {
 	began := time.Now()
 	_, err := set.Tools(t.Context())
 	failed(t, err, local.Transient, "mcp_unavailable")
-	require.Less(t, time.Since(began), 5*time.Second)
+	require.Less(t, time.Since(began), soon/2, "a call has more time than that")
 	f.hung.Store(false)
 	again(t, set)
 	f.hung.Store(true) // the list is kept: nobody asks again
@@ -194,7 +194,7 @@ func TestCancelTellsTheServerAndReturnsAtOnce(t *testing.T) {
 			began := time.Now()
 			cancel(cause)
 			err := <-done
-			require.Less(t, time.Since(began), time.Second)
+			require.Less(t, time.Since(began), soon/2, "the call has more time than that")
 			require.ErrorIs(t, err, context.Canceled)
 			require.ErrorIs(t, err, cause)
 			failed(t, err, afterSend(recovery), "canceled")
