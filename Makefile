@@ -19,7 +19,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: help setup test test/race test/fault test/api test/peers test/stores test/streams test/deploy test/browser record soak lint tidy tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
+.PHONY: fixture help setup test test/race test/fault test/api test/peers test/stores test/streams test/deploy test/browser record soak lint tidy tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,6 +66,9 @@ test/streams: setup ## 5,000 event streams on one API process, each cut off and 
 
 record: ## Record transcripts of real models; needs OPENAI_API_KEY and OPENAI_MODEL, or the same of ANTHROPIC
 	go test -count 1 -run RecordedTranscripts ./backend/local/openai ./backend/local/anthropic -record
+
+fixture: setup ## Store what the programs write, as fixture NAME=2 of test/upgrade: later ones must go on with it for ever
+	go test -count 1 -v -timeout 30m -run WriteFixture ./test/upgrade -write $(NAME)
 
 soak: setup ## The long runs: a backlog of 10,000 for a minute, a worker killed at every Redis call, minutes of random attacks
 	SOAK=1 go test -v -tags faultpoint -timeout 30m -run 'Backlog|AnyTwo|UnderAttack' $(TEST_FLAGS) ./test/fault/

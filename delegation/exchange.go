@@ -129,6 +129,9 @@ func checkURL(name, text string) error {
 
 func newName() string { return rand.Text() }
 
+// recordVersion is the v of the records that this release writes.
+const recordVersion = 1
+
 // record is what a lease stands for. It is stored sealed.
 type record struct {
 	Version      int                         `json:"v"`
@@ -168,7 +171,7 @@ func (r record) good(now time.Time, ahead time.Duration, refused execution.Crede
 
 // take puts the server's answer into the record, as its next revision.
 func (r record) take(now time.Time, granted tokens) record {
-	r.Version, r.AccessToken, r.Revision = 1, granted.AccessToken, r.Revision+1
+	r.Version, r.AccessToken, r.Revision = recordVersion, granted.AccessToken, r.Revision+1
 	if granted.RefreshToken != "" { // else the old one stays good
 		r.RefreshToken = granted.RefreshToken
 	}
@@ -209,6 +212,9 @@ func (e *Exchange) unseal(id execution.ID, sealed []byte) (*record, error) {
 	var found record
 	if err := json.Unmarshal(text, &found); err != nil {
 		return nil, fmt.Errorf("%w: the record of %s cannot be read", ErrLost, id)
+	}
+	if found.Version > recordVersion { // it is whole, and nothing is lost
+		return nil, fmt.Errorf("%w: the record of %s: %w", ErrUnavailable, id, execution.ErrNewer)
 	}
 	return &found, nil
 }

@@ -208,7 +208,7 @@ func DecodeCheckpoint(data []byte) (Checkpoint, error) {
 	case head.V > checkpointVersion:
 		return Checkpoint{}, newer("checkpoint", head.V, checkpointVersion)
 	case head.V == checkpointVersion && unknownField(err):
-		return Checkpoint{}, fmt.Errorf("%w: %w: %w", ErrCheckpoint, execution.ErrNewer, err)
+		return Checkpoint{}, &newerError{"checkpoint", err.Error()}
 	case err != nil:
 		return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	default:

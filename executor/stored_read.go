@@ -11,11 +11,19 @@ import (
 	"github.com/pawl-run/pawl/execution"
 )
 
-// newer reports a record of a version above the newest one that this release reads. It is an ErrCheckpoint too: for whoever
-// only shows it, it cannot be read.
+// newerError is the error of a record of a later release. It is an ErrCheckpoint too: for whoever only shows it, it cannot be
+// read.
+type newerError struct{ what, why string }
+
+// Error says what was written, and how that is known.
+func (e *newerError) Error() string { return e.what + " " + execution.ErrNewer.Error() + ": " + e.why }
+
+// Unwrap is execution.ErrNewer and ErrCheckpoint.
+func (e *newerError) Unwrap() []error { return []error{execution.ErrNewer, ErrCheckpoint} }
+
+// newer reports a record of a version above the newest one that this release reads.
 func newer(what string, version, newest int) error {
-	return fmt.Errorf("%w: %s: %w: its version is %d, and %d is the newest that this one reads", ErrCheckpoint, what,
-		execution.ErrNewer, version, newest)
+	return &newerError{what, fmt.Sprintf("its version is %d, and %d is the newest that this one reads", version, newest)}
 }
 
 // checkVersion tells a record of a later release, by its v. No v is that of the first release.
