@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -91,6 +93,14 @@ func TestEveryCommandEndsQuietlyAtAClosedPipe(t *testing.T) {
 		require.Equal(t, exitPipe, run(t.Context(), args, streams{out: closedPipe{}, err: &errs}, fake.dial), line)
 		require.Empty(t, errs.String(), line)
 	}
+}
+
+func TestAConnectionThatBreaksIsTold(t *testing.T) {
+	t.Parallel()
+	broken := &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}
+	require.False(t, readerHasGone(fmt.Errorf("open Redis: %w", broken)))
+	_, err := closedPipe{}.Write(nil)
+	require.True(t, readerHasGone(fmt.Errorf("print: %w", err)))
 }
 
 func TestAPipeGetsTextAloneWhateverTheTerminalCould(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -72,13 +73,20 @@ func run(ctx context.Context, args []string, s streams, dial dialer) int {
 	if !errors.As(err, &coded) { // cobra's own: an unknown command or flag, a missing argument
 		coded = &exit{code: exitUsage, err: fmt.Errorf("%w\n%s", err, tryHelp(typed))}
 	}
-	if errors.Is(err, syscall.EPIPE) {
-		return exitPipe // whoever read has enough
+	if readerHasGone(err) {
+		return exitPipe
 	}
 	if coded.err != nil {
 		_, _ = fmt.Fprintln(s.err, "pawl: "+coded.err.Error()) // the exit code says it too
 	}
 	return coded.code
+}
+
+// readerHasGone reports whether whoever read the output has enough. A connection that a server closed breaks in the same way,
+// and that has to be told.
+func readerHasGone(err error) bool {
+	var connection *net.OpError
+	return errors.Is(err, syscall.EPIPE) && !errors.As(err, &connection)
 }
 
 // tryHelp is what to type after a command line that was not understood.

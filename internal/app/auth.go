@@ -107,7 +107,7 @@ func WithKeys(ctx context.Context, cfg config.Keys, f func(context.Context, *aut
 	if err == nil || errors.Is(err, auth.ErrNoKey) || errors.Is(err, auth.ErrInvalidKey) || ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.RedisURL.Reveal()), err)
+	return fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.RedisURL.Reveal()), redisconn.AtTheDoor(ctx, rdb, err))
 }
 
 // withKey sees to it that whoever started `pawl dev` with keys has one, or knows how to make one.

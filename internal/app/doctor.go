@@ -76,7 +76,7 @@ func Examine(ctx context.Context, cfg config.Doctor, what Examination, report fu
 		diagnosis.Bytes, err = inventory.Take(ctx, rdb, keyPrefix)
 	}
 	if err != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.RedisURL.Reveal()), err)
+		err = fmt.Errorf("redis at %s: %w", redisconn.Redact(cfg.RedisURL.Reveal()), redisconn.AtTheDoor(ctx, rdb, err))
 	}
 	return diagnosis, err
 }

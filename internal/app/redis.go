@@ -112,7 +112,7 @@ func refusedForGood(err error) bool {
 		return false
 	}
 	text := answer.Error()
-	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY"} {
+	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "ERR max number of clients"} {
 		if strings.HasPrefix(text, passing) {
 			return false
 		}

@@ -79,7 +79,7 @@ func inspectNode(ctx context.Context, rdb redis.Cmdable) (Facts, error) {
 	for _, section := range []string{"server", "memory", "persistence"} {
 		text, err := rdb.Info(ctx, section).Result()
 		if err != nil {
-			return Facts{}, fmt.Errorf("inspect redis: INFO %s: %w", section, err)
+			return Facts{}, fmt.Errorf("inspect redis: INFO %s: %w", section, AtTheDoor(ctx, rdb, err))
 		}
 		texts = append(texts, text)
 	}
