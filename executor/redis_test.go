@@ -82,16 +82,14 @@ func TestCaseD4_CancelOnRedis(t *testing.T) {
 	w.to(BeforeModelRequest)
 	done := w.start()
 	<-asked
-	began := time.Now()
 	_, err := w.store.Cancel(t.Context(), w.id)
 	require.NoError(t, err)
 	select {
 	case err := <-done:
 		require.NoError(t, err)
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute): // how soon it ends, TestCaseD4_CancelClosesTheRequestInFlight measures
 		require.Fail(t, "the node did not end")
 	}
-	require.Less(t, time.Since(began), time.Second)
 	require.ErrorIs(t, *cause.Load(), ErrUserCancel)
 	require.Equal(t, execution.Canceled, w.row().State)
 	stop()

@@ -153,11 +153,15 @@ func TestCaseH4_ServingGoesOnAfterRedisWasKilledAndStartedAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return c.Enqueue(context.Background(), w.task(1)) == nil }, deadline, 10*time.Millisecond)
 	require.Equal(t, execution.Step(1), runner.next(t).Step)
 	require.Eventually(t, func() bool { return w.depth(t) == Depth{} }, 2*deadline, 10*time.Millisecond, "the task in flight ended too")
-	waitIdle(t, s)
-	sent := time.Now()
-	require.NoError(t, c.Enqueue(context.Background(), w.task(2)))
-	runner.next(t)
-	require.Less(t, time.Since(sent), 500*time.Millisecond, "wake-ups work again")
+	var took []time.Duration
+	for i := range 9 {
+		waitIdle(t, s)
+		sent := time.Now()
+		require.NoError(t, c.Enqueue(context.Background(), w.task(2+i)))
+		runner.next(t)
+		took = append(took, time.Since(sent))
+	}
+	require.Less(t, median(took), pollHalf, "wake-ups work again")
 }
 
 func TestScriptsSurviveAFlushWhileAServerWaits(t *testing.T) {
@@ -190,7 +194,7 @@ func TestIdsWithoutATaskDoNotHoldUpAQueue(t *testing.T) {
 	begun := time.Now()
 	w.start(t, runner)
 	require.Equal(t, task, runner.next(t))
-	require.Less(t, time.Since(begun), 3*time.Second)
+	require.Less(t, time.Since(begun), time.Duration(len(ghosts)/2)*time.Second, "a ghost does not cost a look of once a second")
 	require.Eventually(t, func() bool { return w.depth(t) == Depth{} }, deadline, time.Millisecond, "nothing is left of them")
 	n, err := c.Repair(ctx)
 	require.NoError(t, err)
