@@ -55,6 +55,7 @@ type entry struct {
 
 // readTree parses one YAML document. It returns nil after adding problems when the file cannot be read as one.
 func readTree(data []byte, p *problems) (root *node) {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // some editors begin a file with it
 	if problem := unreadable(data); problem != "" {
 		p.add(0, "", "%s", problem)
 		return nil
@@ -73,7 +74,7 @@ func readTree(data []byte, p *problems) (root *node) {
 	}
 	var body ast.Node
 	for _, doc := range file.Docs {
-		if doc.Body == nil {
+		if _, directive := doc.Body.(*ast.DirectiveNode); directive || doc.Body == nil { // "%YAML 1.2" stands before its document
 			continue
 		}
 		if body != nil {
@@ -226,21 +227,10 @@ func (t *treeReader) mapping(line int, values []*ast.MappingValueNode, path stri
 	lines := make(map[string]int, len(values))
 	for _, v := range values {
 		keyLine := lineOf(v.Key)
-		key, ok := v.Key.(*ast.StringNode)
-		name := ""
-		switch {
-		case ok:
-			name = key.Value
-		case v.Key.IsMergeKey():
-			t.problems.add(keyLine, path, "the merge key << is not supported")
+		name, problem := keyOf(v.Key)
+		if problem != "" {
+			t.problems.add(keyLine, path, "%s", problem)
 			continue
-		default:
-			scalar, isScalar := v.Key.(ast.ScalarNode)
-			if !isScalar {
-				t.problems.add(keyLine, path, "a key must be text")
-				continue
-			}
-			name = scalar.GetToken().Value
 		}
 		keyPath := join(path, name)
 		if first, twice := lines[name]; twice {
@@ -258,6 +248,20 @@ func (t *treeReader) mapping(line int, values []*ast.MappingValueNode, path stri
 		m.entries = append(m.entries, entry{key: name, line: keyLine, value: read})
 	}
 	return m
+}
+
+// keyOf is a key as text, or what is wrong with it. What an anchor, an alias, a tag or a ? stands before is not in its token.
+func keyOf(n ast.MapKeyNode) (name, problem string) {
+	switch key := n.(type) {
+	case *ast.StringNode:
+		return key.Value, ""
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, ""
+	}
+	if n.IsMergeKey() {
+		return "", "the merge key << is not supported"
+	}
+	return "", "a key must be text, without an anchor, an alias, a tag or a question mark before it"
 }
 
 // json is the value as Go's encoding/json would decode it with UseNumber.
