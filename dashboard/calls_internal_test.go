@@ -41,13 +41,12 @@ func required(kind execution.InteractionKind) *execution.InteractionRequired {
 
 func received() *execution.InteractionReceived { return &execution.InteractionReceived{RequestID: "r"} }
 
-func TestACallThatWaitsForAnApprovalIsDrawnWaiting(t *testing.T) {
-	t.Parallel()
+// waitCase is how the log goes on behind a planned call, and the parts in which it is drawn.
+type waitCase struct{ rest, want []any }
+
+func waitCases() map[string]waitCase {
 	ended := &execution.ExecutionCompleted{}
-	tests := map[string]struct {
-		rest []any
-		want []any
-	}{
+	return map[string]waitCase{
 		"it runs from the approval on": {
 			[]any{2005, required(execution.Approval), 9000, received(), 9500, refunded(true), 9600, ended},
 			[]any{"waiting", int64(7000), "failed", int64(500)},
@@ -96,7 +95,11 @@ func TestACallThatWaitsForAnApprovalIsDrawnWaiting(t *testing.T) {
 		},
 		"nobody is asked": {[]any{9000, refunded(false), 9600, ended}, []any{"tool", int64(7000)}},
 	}
-	for name, test := range tests {
+}
+
+func TestACallThatWaitsForAnApprovalIsDrawnWaiting(t *testing.T) {
+	t.Parallel()
+	for name, test := range waitCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, test.want, parts(t, shown{events: begun(test.rest...), state: execution.Completed, nowMs: 20_000}))

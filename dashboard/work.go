@@ -52,14 +52,21 @@ func workOf(workers []Worker) workBody {
 	}
 	body.Steps, body.Started, body.Ended = perMinute(steps), perMinute(started), perMinute(ended)
 	body.Reclaims, body.Fenced = thousands(reclaims), thousands(fenced)
-	if bounds := slices.Sorted(maps.Keys(waits)); len(bounds) > 0 {
-		total := int64(0)
-		for _, bound := range bounds {
-			total += waits[bound]
-		}
-		body.Usual, body.Slow, body.HandOffs = within(bounds, waits, total, 50), within(bounds, waits, total, 99), thousands(total)
-	}
+	body.waited(waits)
 	return body
+}
+
+// waited sums up how long tasks waited for a worker.
+func (w *workBody) waited(waits map[int64]int64) {
+	bounds := slices.Sorted(maps.Keys(waits))
+	if len(bounds) == 0 {
+		return
+	}
+	total := int64(0)
+	for _, bound := range bounds {
+		total += waits[bound]
+	}
+	w.Usual, w.Slow, w.HandOffs = within(bounds, waits, total, 50), within(bounds, waits, total, 99), thousands(total)
 }
 
 // perMinute is a rate, with a decimal where it is small.
