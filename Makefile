@@ -19,7 +19,7 @@ BENCH_FLAGS ?= --sweep all --stored 10,1000000
 BASE ?= HEAD~1
 GUARD_FLAGS ?=
 
-.PHONY: fixture help setup test test/race test/fault test/api test/peers test/stores test/streams test/deploy test/browser record soak lint tidy tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
+.PHONY: fixture help setup test test/race test/fault test/api test/peers test/stores test/streams test/deploy test/compose test/browser record soak lint tidy tools fmt docs cases rows bench bench/guard bench/go fuzz build clean
 
 help: ## List the targets
 	@grep -E '^[a-z/]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ test/peers: setup ## Talk to published MCP and model servers (npm, Node 20 or ne
 
 test/deploy: setup ## Run compose.yaml as plain processes; check the manifests, the units and the static binaries
 	cd test/deploy && go vet ./... && go test -vet=off -timeout 10m $(TEST_FLAGS) ./...
+
+test/compose: setup ## Build the image and run compose.yaml on a container engine, which on a Debian it installs and starts (as root)
+	cd test/deploy && go vet -tags engine ./... && \
+		../../scripts/engine.sh go test -tags engine -count 1 -v -vet=off -timeout 40m -run ContainerEngine $(TEST_FLAGS) ./...
 
 test/browser: setup ## Do in a real Chromium what a person on call does; leaves pictures of all pages in bin/screenshots
 	@scripts/setup-browser.sh

@@ -1,13 +1,18 @@
 package version
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 )
 
+// release is the version that the linker was told, for a build from a source tree without its history, as in an image:
+// -ldflags "-X github.com/pawl-run/pawl/internal/version.release=v0.1.0". Nothing else sets it.
+var release string
+
 // Build is what a program knows about itself. Fields that the build did not record are empty.
 type Build struct {
-	Version  string // of the module; (devel) when built from a source tree
+	Version  string // that the linker was told, or of the module; (devel) when built from a source tree
 	Revision string // of the source tree
 	Time     string // of that revision, RFC 3339
 	Modified bool   // the tree had changes that were not committed
@@ -19,17 +24,14 @@ type Build struct {
 func Read() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return from(&debug.BuildInfo{})
+		return from(&debug.BuildInfo{}, release)
 	}
-	return from(info)
+	return from(info, release)
 }
 
-func from(info *debug.BuildInfo) Build {
+func from(info *debug.BuildInfo, release string) Build {
 	build := Build{
-		Version: info.Main.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-	}
-	if build.Version == "" {
-		build.Version = "(devel)"
+		Version: cmp.Or(release, info.Main.Version, "(devel)"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	for _, setting := range info.Settings {
 		switch setting.Key {

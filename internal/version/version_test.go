@@ -16,7 +16,7 @@ func TestFrom_SaysWhatTheBuildRecorded(t *testing.T) {
 			{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
 			{Key: "vcs.modified", Value: "true"},
 		},
-	})
+	}, "")
 	require.Equal(t, "v0.1.0", build.Version)
 	require.Equal(t, "2026-01-02T03:04:05Z", build.Time)
 	require.Contains(t, build.String(), "v0.1.0 (0123456789ab, modified) go")
@@ -24,6 +24,11 @@ func TestFrom_SaysWhatTheBuildRecorded(t *testing.T) {
 
 func TestFrom_NamesABuildWithoutVersionDevel(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "(devel)", from(&debug.BuildInfo{}).Version)
+	require.Equal(t, "(devel)", from(&debug.BuildInfo{}, "").Version)
 	require.NotEmpty(t, Read().Go)
+}
+
+func TestFrom_BelievesTheLinker(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "v0.2.0", from(&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "v0.2.0").Version)
 }

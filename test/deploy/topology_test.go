@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -10,30 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pawl-run/pawl/client"
-	"github.com/pawl-run/pawl/execution"
 	"github.com/pawl-run/pawl/internal/redistest"
 	"github.com/pawl-run/pawl/test/harness"
 )
-
-// smokeTimeout bounds the smoke test.
-const smokeTimeout = 90 * time.Second
-
-// agents of the smoke test: one answers after a call and a question.
-const agents = `agents:
-  demo:
-    model:
-      provider: scripted
-      turns:
-        - toolCalls: [{name: confirm, arguments: {question: "Book it?"}}]
-        - {delay: 50ms, text: "Booked."}
-    tools: [{name: confirm, type: human}]
-`
 
 // topology is compose.yaml as plain processes: of each service as many as it has replicas, with its command and its environment.
 type topology struct {
@@ -109,64 +91,14 @@ func (top *topology) key(t *testing.T, tenant string) string {
 	return made.Key
 }
 
-// TestTopologyOfCompose_PassesTheSmokeTest submits through one API, watches through the other, answers, kills a worker that is at
-// work, and lets another tenant see nothing.
 func TestTopologyOfCompose_PassesTheSmokeTest(t *testing.T) {
 	t.Parallel()
 	top := start(t)
 	require.Len(t, top.apis, 2)
 	require.Len(t, top.workers, 3)
-	ctx, cancel := context.WithTimeout(t.Context(), smokeTimeout)
-	defer cancel()
-	key := top.key(t, "acme")
-	first, second := dial(t, top.apis[0], key), dial(t, top.apis[1], key)
-	var ids []execution.ID
-	for i := range 30 {
-		created, err := first.Create(ctx, fmt.Sprintf("smoke-%d", i), execution.CreateRequest{
-			Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Oslo"},
-		})
-		require.NoError(t, err)
-		ids = append(ids, created.View.ID)
-		if i == 10 {
-			top.workers[0].Kill()
-		}
-	}
-	for i, id := range ids {
-		view := until(ctx, t, second, id, func(view execution.View) bool { return view.Interaction != nil })
-		_, err := second.SubmitInput(ctx, id, execution.SubmitInput{
-			OperationID: execution.OperationID(fmt.Sprintf("answer-%d", i)),
-			Input: execution.Input{
-				Type: execution.ElicitationResponse, RequestID: view.Interaction.RequestID, Text: "yes",
-			},
-		})
-		require.NoError(t, err)
-	}
-	for _, id := range ids {
-		view := until(ctx, t, first, id, func(view execution.View) bool { return view.State.Terminal() })
-		require.Equal(t, execution.Completed, view.State)
-	}
-	_, err := dial(t, top.apis[0], top.key(t, "other")).Execution(ctx, ids[0])
-	require.ErrorIs(t, err, execution.ErrNotFound)
-	_, err = dial(t, top.apis[0], "").Execution(ctx, ids[0])
-	require.ErrorIs(t, err, execution.ErrUnauthenticated)
-}
-
-func dial(t *testing.T, addr, key string) *client.Client {
-	t.Helper()
-	c, err := client.New("http://"+addr, client.Config{APIKey: key})
-	require.NoError(t, err)
-	return c
-}
-
-// until waits for a view that is as it should be.
-func until(
-	ctx context.Context, t *testing.T, c *client.Client, id execution.ID, done func(execution.View) bool,
-) execution.View {
-	t.Helper()
-	view, err := c.Execution(ctx, id)
-	for err == nil && !done(view) {
-		view, err = c.Wait(ctx, id, view.Version, 10*time.Second)
-	}
-	require.NoError(t, err, "%s: %+v", id, view)
-	return view
+	smoke(t, deployment{
+		apis:       [2]string(top.apis),
+		key:        func(tenant string) string { return top.key(t, tenant) },
+		killWorker: top.workers[0].Kill,
+	})
 }
