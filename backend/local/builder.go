@@ -36,6 +36,8 @@ type BuilderConfig struct {
 // ErrUnsupported reports a definition that needs a provider or a type of tool this program does not have.
 var ErrUnsupported = errors.New("not supported by this program")
 
+var errPanicked = errors.New("a part of it panicked")
+
 // Kits is the Builder: it builds the kit of a definition once and keeps it by the definition's hash. It may be used by
 // many goroutines; two that need the same kit at once build it once.
 type Kits struct {
@@ -75,11 +77,7 @@ func (k *Kits) Build(ctx context.Context, definition *agent.Definition) (*Kit, e
 	for {
 		b, mine := k.entry(hash)
 		if mine {
-			b.kit, b.err = k.build(ctx, definition)
-			if b.err != nil {
-				k.drop(b)
-			}
-			close(b.done)
+			k.run(ctx, b, definition)
 			return b.kit, b.err
 		}
 		select {
@@ -92,6 +90,19 @@ func (k *Kits) Build(ctx context.Context, definition *agent.Definition) (*Kit, e
 		}
 		// The other one failed, perhaps only because its context ended: try ourselves.
 	}
+}
+
+// run builds the kit of b for all who wait for it. A panic is theirs to see as an error, and the caller's as it is: nobody waits
+// for ever.
+func (k *Kits) run(ctx context.Context, b *built, definition *agent.Definition) {
+	b.err = fmt.Errorf("build agent %q: %w", definition.Name, errPanicked)
+	defer func() {
+		if b.err != nil {
+			k.drop(b)
+		}
+		close(b.done)
+	}()
+	b.kit, b.err = k.build(ctx, definition)
 }
 
 // entry finds the kit of hash or begins a new one, which is then the caller's to build.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -184,4 +185,26 @@ func TestKindOf(t *testing.T) {
 	require.ErrorIs(t, err, cause)
 	require.EqualError(t, err, "call: tool_failed: it broke")
 	require.Equal(t, local.Permanent, local.KindOf(cause))
+}
+
+func TestBuilderThatPanicsKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	var built atomic.Int32
+	cfg := config(t, &built)
+	cfg.Lookup = func(string) (string, bool) { return "v", true }
+	cfg.Models["scripted"] = func(ctx context.Context, d *agent.Definition, lookup local.Lookup) (local.Model, error) {
+		if built.Add(1) == 1 {
+			panic("on the first try")
+		}
+		return scripted.Factory(ctx, d, lookup)
+	}
+	kits, err := local.NewBuilder(cfg)
+	require.NoError(t, err)
+	require.PanicsWithValue(t, "on the first try", func() { _, _ = kits.Build(t.Context(), definition("a")) })
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	kit, err := kits.Build(ctx, definition("a"))
+	require.NoError(t, err)
+	require.NotNil(t, kit)
+	require.EqualValues(t, 2, built.Load())
 }
