@@ -120,7 +120,7 @@ func (c *chaos) pause(ctx context.Context, r *rand.Rand) {
 	}
 	took := time.Duration(r.IntN(300)) * time.Millisecond
 	if !c.calm() && r.IntN(12) == 0 {
-		took = 20 * time.Second
+		took = c.long
 	}
 	if r.IntN(3) != 0 && !meddle {
 		return

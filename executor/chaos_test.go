@@ -29,8 +29,9 @@ import (
 type chaos struct {
 	seed uint64
 	w    *world
-	r    *rand.Rand // of the driver
-	mood int        // what goes on going wrong until it calms down, if anything
+	r    *rand.Rand    // of the driver
+	mood int           // what goes on going wrong until it calms down, if anything
+	long time.Duration // that a slow call takes
 
 	chaosWorkers
 	chaosOutside
@@ -88,7 +89,7 @@ func TestWhateverHappensTheExecutionIsWholeAndEnds(t *testing.T) {
 		seed := binary.BigEndian.Uint64(rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(rt, "seed"))
 		var problem string
 		synctest.Test(t, func(t *testing.T) {
-			problem = throughChaos(seed, func(d *agent.Definition) *world { return newWorld(t, d, &local.Kit{}, nil) })
+			problem = throughChaos(seed, 20*time.Second, func(d *agent.Definition) *world { return newWorld(t, d, &local.Kit{}, nil) })
 		})
 		if problem != "" {
 			rt.Fatalf("seed %d: %s", seed, problem)
@@ -99,14 +100,10 @@ func TestWhateverHappensTheExecutionIsWholeAndEnds(t *testing.T) {
 func TestWhateverHappensTheExecutionIsWholeAndEndsOnRedis(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Shared(t).Client(t)
-	seeds := 8
-	if testing.Short() {
-		seeds = 2
-	}
-	for range seeds {
+	for range 4 {
 		seed := rand.Uint64() //nolint:gosec // it is told
 		store, pass := jumping(t, rdb)
-		problem := throughChaos(seed, func(d *agent.Definition) *world { return newWorldOn(t, store, pass, d, &local.Kit{}, nil) })
+		problem := throughChaos(seed, 200*time.Millisecond, func(d *agent.Definition) *world { return newWorldOn(t, store, pass, d, &local.Kit{}, nil) })
 		require.Empty(t, problem, "seed %d", seed)
 		_, err := store.Audit(t.Context(), false, func(found journal.Finding) { problem += fmt.Sprintf("%+v ", found) })
 		require.NoError(t, err)
@@ -115,9 +112,9 @@ func TestWhateverHappensTheExecutionIsWholeAndEndsOnRedis(t *testing.T) {
 }
 
 // throughChaos makes an agent and an execution of it, and says what was wrong.
-func throughChaos(seed uint64, open func(*agent.Definition) *world) string {
+func throughChaos(seed uint64, long time.Duration, open func(*agent.Definition) *world) string {
 	c := &chaos{
-		seed: seed, r: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // a repeatable one is wanted
+		seed: seed, long: long, r: rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // a repeatable one is wanted
 		draws: map[string]int{}, asked: map[execution.RequestID]execution.Input{},
 	}
 	c.meddles, c.mood = c.r.IntN(12), c.r.IntN(10)
