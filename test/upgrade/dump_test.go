@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -41,7 +40,7 @@ func writeDump(ctx context.Context, rdb redis.UniversalClient, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(out)
+	w := &strings.Builder{}
 	fmt.Fprintf(w, "%s%d\n", dumpBegins, now.UnixMilli())
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		if strings.HasPrefix(key, "asynq:servers") || key == "asynq:workers" { // who was there: Asynq's own, and gone in seconds
@@ -51,10 +50,11 @@ func writeDump(ctx context.Context, rdb redis.UniversalClient, out io.Writer) er
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	return w.Flush()
+	_, err = io.WriteString(out, w.String())
+	return err
 }
 
-func writeKey(ctx context.Context, rdb redis.UniversalClient, w *bufio.Writer, key string) error {
+func writeKey(ctx context.Context, rdb redis.UniversalClient, w *strings.Builder, key string) error {
 	kind, err := rdb.Type(ctx, key).Result()
 	if err != nil {
 		return err

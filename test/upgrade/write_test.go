@@ -34,6 +34,7 @@ type writer struct {
 // TestWriteFixture is `make fixture`. It makes executions of all kinds, lets them come to where they rest, kills all programs in
 // the middle of their work, and writes down what Redis holds then.
 func TestWriteFixture(t *testing.T) {
+	t.Parallel()
 	if *writeName == "" {
 		t.Skip("it writes a fixture, with -write and its name")
 	}
@@ -43,8 +44,8 @@ func TestWriteFixture(t *testing.T) {
 	agents, err := os.ReadFile(filepath.Join("testdata", agentsFile))
 	require.NoError(t, err)
 	w := &writer{t: t, world: newWorld(t, string(agents), harness.FaultTag, map[string]string{"PAWL_MAX_RECLAIMS": "1"})}
-	w.world.tools.Behave("/down", func(context.Context, harness.ToolCall) (int, string) { return http.StatusServiceUnavailable, "down" })
-	w.world.tools.Behave("/pay", harness.Hang)
+	w.tools.Behave("/down", func(context.Context, harness.ToolCall) (int, string) { return http.StatusServiceUnavailable, "down" })
+	w.tools.Behave("/pay", harness.Hang)
 	w.api = w.world.api()
 	reaper := w.Reaper()
 	w.quarantine()
@@ -222,7 +223,7 @@ func (w *writer) talks() {
 func (w *writer) inTheAir(reaper, worker *harness.Process) {
 	reaper.Kill()
 	paying := w.say("sending", "pay")
-	w.world.tools.WaitCalls(w.t, restTimeout, "/pay", 1)
+	w.tools.WaitCalls(w.t, restTimeout, "/pay", 1)
 	worker.Kill()
 	w.add(Scene{Name: "sending", ID: paying, Do: "approve", End: execution.Completed, Answer: "Paid."})
 	for _, node := range []string{
