@@ -14,7 +14,7 @@ import (
 )
 
 // parallelTests is how many tests run at a time: most of their time they wait for a claim to run out.
-const parallelTests = "6"
+const parallelTests = "9"
 
 const endTimeout = 30 * time.Second
 

@@ -28,6 +28,9 @@ func runOnce() []string {
 		"TestCaseA1_AnAPIKilledBeforeItsWriteLeavesNothingAndTheClientRepeats",
 		"TestCaseA1_AnAPIMayDieBetweenAnyTwoOfItsRedisCalls",
 		"TestFiftyConcurrentSubmissionsWithOneKeyAreOneExecution",
+		"TestCaseA23_TheResultIsTheRecordAndNotTheConnection",
+		// What is waited for is Asynq's lease of a task, and the task is the only one.
+		"TestAWorkerThatWasIdleForLongEndsItsTasks",
 		// Programs and their names are looked at, and no setting.
 		"TestShippedProgramsContainNoFaultPoint",
 		"TestCaseA11_AWorkerIsAnotherOneEachTimeItStarts",

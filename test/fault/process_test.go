@@ -121,19 +121,3 @@ func TestCaseA17_AnExecutionRunsOnAWorkerWhoseFileDoesNotKnowItsAgent(t *testing
 	require.Equal(t, 1, harness.CountWarnings(events, execution.WarningReclaimed))
 	t.Logf("completed %.3f s after the kill", time.Since(died).Seconds())
 }
-
-// Asynq holds a task for 30 s before it is given to others: a worker that has waited longer must not confuse the two.
-func TestAWorkerThatWasIdleForLongEndsItsTasks(t *testing.T) {
-	t.Parallel()
-	stack := harness.New(t, harness.Config{Agents: talker})
-	api := stack.API()
-	stack.Reaper()
-	stack.Worker()
-	ready := time.Now()
-	harness.Eventually(t, time.Minute, "the worker is idle for longer than a task's lease", func() bool {
-		return time.Since(ready) > 32*time.Second
-	})
-	view := api.Submit("talker", "Hello?")
-	api.AwaitState(view.ID, endTimeout, execution.Completed)
-	harness.Eventually(t, endTimeout/3, "no task is left over", func() bool { return harness.Sum(stack.Standing()) == 0 })
-}
