@@ -116,7 +116,7 @@ func (c *chaos) pause(ctx context.Context, r *rand.Rand) {
 	}
 	c.mu.Unlock()
 	if meddle {
-		c.command([]string{"pause", "release", "resume", "release", "release", "pause", "cancel"}[r.IntN(7)])
+		c.command([]string{"pause", "release", "resume", "release", "release", "pause", "cancel"}[r.IntN(7)]) //nolint:contextcheck // whoever gives it does not wait for the call
 	}
 	took := time.Duration(r.IntN(300)) * time.Millisecond
 	if !c.calm() && r.IntN(12) == 0 {

@@ -93,17 +93,17 @@ func TestTrustIsCountedFromTheFirstTryOfARenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		model, asked, cause := hanging()
-		lost := 0
+		var lost atomic.Int64
 		w := newWorld(t, &agent.Definition{}, &local.Kit{Model: model}, func(c *Config) {
 			c.Store = &flaky{Store: c.Store, after: func(method string) error {
 				if method != "renew" {
 					return nil
 				}
-				if lost++; lost == 1 {
+				if lost.Add(1) == 1 {
 					<-time.After(4 * time.Second) // the claim's end was moved at the beginning of this
 					return journal.ErrUnavailable
 				}
-				if lost > 2 {
+				if lost.Load() > 2 {
 					return journal.ErrUnavailable
 				}
 				return nil
@@ -112,7 +112,7 @@ func TestTrustIsCountedFromTheFirstTryOfARenewal(t *testing.T) {
 		w.to(BeforeModelRequest)
 		done := w.start()
 		<-asked
-		for lost < 2 {
+		for lost.Load() < 2 {
 			<-time.After(100 * time.Millisecond)
 		}
 		ends := w.row().Claim.ExpiresAtMs
