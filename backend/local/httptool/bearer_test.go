@@ -2,6 +2,7 @@ package httptool_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -68,7 +69,7 @@ func TestATokenThatIsRefusedIsReplacedOnceAndTheCallSentAgain(t *testing.T) {
 				require.Equal(t, c.seen, d.seen)
 				require.Equal(t, d.keys[0], d.keys[len(d.keys)-1])
 				switch {
-				case c.err == away:
+				case errors.Is(c.err, away):
 					require.ErrorIs(t, err, away)
 				case c.says != "":
 					require.NoError(t, err)
