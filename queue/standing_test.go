@@ -76,7 +76,7 @@ func TestCaseG8_LookingUpTenThousandTasksIsAHundredShortRoundTrips(t *testing.T)
 		require.Equal(t, i < 9_000, standing)
 	}
 	t.Logf("10,000 look-ups in %v", took)
-	require.Less(t, took, 5*time.Second)
+	require.Less(t, took, deadline)
 
 	_, err = c.Depth(ctx)
 	require.NoError(t, err)

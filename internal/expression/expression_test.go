@@ -88,7 +88,7 @@ func TestCostIsBoundedWhateverTheArguments(t *testing.T) {
 	began := time.Now()
 	_, err = condition.Holds(t.Context(), numbers)
 	require.ErrorContains(t, err, "cost")
-	require.Less(t, time.Since(began), 5*time.Second)
+	require.Less(t, time.Since(began), time.Minute, "all of it would take hours")
 
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
