@@ -15,8 +15,9 @@ import (
 
 const doctorHelp = `Look through everything that is stored, in the Redis of an installation, while it works: whether every execution is in
 exactly one of the indexes by which it is found again, in its listings and in its conversation, whether every entry of an index
-stands for something, whether the stored results that receipts of open executions name are there, and whether each queue that
-holds tasks has a live worker. It goes through all keys, a few at a time.
+stands for something, whether the newest checkpoints of open executions can be read, whether the stored results that receipts of open
+executions name are there, and whether each queue that holds tasks has a live worker. Records of a later release are told apart from
+damaged ones. It goes through all keys, a few at a time.
 
 --repair mends what needs no judgment: it puts entries where they belong, and changes no execution. What is left is for people.
 

@@ -108,3 +108,24 @@ func TestTheDoctorReadsWhichResultAReceiptNames(t *testing.T) {
 	_, _, err = storedResult([]byte(`nonsense`))
 	require.Error(t, err)
 }
+
+func TestTheDoctorTellsACheckpointOfALaterReleaseFromADamagedOne(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]journal.FindingCode{
+		`1 {"v":3}`: journal.FindingNewer, `1 {"v":2,"n":"zz"}`: journal.FindingUnreadable, `what is this`: journal.FindingUnreadable,
+		`1 {"v":2,"s":0,"n":"rs"}`: "", `1 {"v":1,"step":0,"node":"run_start","state":{}}`: "",
+	} {
+		server := redistest.Start(t)
+		rdb, id := server.Client(t), execution.NewID(7)
+		key := "pawl:{p07}:x:" + string(id)
+		require.NoError(t, rdb.HSet(t.Context(), key, "state", "running", "step", "0", "version", "1").Err())
+		require.NoError(t, rdb.RPush(t.Context(), key+":checkpoints", stored).Err())
+		found, _ := examined(t, doctorConfig(server), Examination{})
+		for _, code := range []journal.FindingCode{journal.FindingNewer, journal.FindingUnreadable} {
+			require.Equal(t, code == want, len(found[code]) == 1, "%s: %v", stored, found[code])
+		}
+		require.NoError(t, rdb.HSet(t.Context(), key, "state", "completed").Err())
+		found, _ = examined(t, doctorConfig(server), Examination{})
+		require.Empty(t, found[want], "what has ended needs nobody to go on with it")
+	}
+}
