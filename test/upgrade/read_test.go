@@ -36,7 +36,7 @@ func open(t *testing.T, dir string) (*world, []Scene) {
 	return w, scenes
 }
 
-// Whatever an earlier release has stored is read by this one: each execution as it stands, with all that it has done. And it goes on
+// Cases A8 and A14: whatever an earlier release has stored is read by this one: each execution as it stands, with all that it has done. And it goes on
 // with it: what rests waits for what it waited for, what nobody holds is taken up, and each comes to the end that it would have
 // come to.
 func TestProgramsGoOnWithWhatEarlierReleasesStored(t *testing.T) {
