@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/execution"
+	"github.com/pawl-run/pawl/executor"
 	"github.com/pawl-run/pawl/internal/app"
 	"github.com/pawl-run/pawl/internal/config"
 	"github.com/pawl-run/pawl/internal/redistest"
@@ -26,10 +28,13 @@ func TestDoctorEndsWithOneAsLongAsSomethingIsLeft(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	id := execution.NewID(7)
 	key := "pawl:{p07}:x:" + string(id) + ":events"
+	request := execution.CreateRequest{Agent: "demo", Input: execution.Input{Type: execution.UserMessage, Text: "Oslo"}}
+	checkpoint, node, messages, err := executor.Opening(&agent.Definition{Name: "demo"}, request)
+	require.NoError(t, err)
 	_, err = store.Reserve(t.Context(), journal.NewExecution{
 		ID: id, ConversationID: execution.NewConversationID(7), Caller: execution.LocalCaller(),
-		Fingerprint: "print", Definition: "abc", Checkpoint: []byte("0"), Node: "run_start",
-		Request: execution.CreateRequest{Agent: "demo"},
+		Fingerprint: "print", Definition: "abc", Checkpoint: checkpoint, Node: node, Messages: messages,
+		Request: request,
 	})
 	require.NoError(t, err)
 	cfg := config.Doctor{
