@@ -54,6 +54,31 @@ func TestAKeyOfAnotherTypeIsFoundBeforeTheFirstWrite(t *testing.T) {
 	}
 }
 
+func TestAClaimFindsAKeyOfAnotherTypeBeforeItsFirstWrite(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]func(*world, execution.ID){
+		"the first claim":  func(*world, execution.ID) {},
+		"the usual way":    func(w *world, id execution.ID) { w.commit(w.claim(id, "n1"), journal.Then{Kind: journal.ThenContinue}) },
+		"one that ran out": func(w *world, id execution.ID) { w.claim(id, "n1"); w.now = w.now.Add(time.Hour) },
+	} {
+		for _, broken := range []int{keyCheckpoints, keyInbox} {
+			w := open(t)
+			id := w.reserve()
+			way(w, id)
+			key := w.store.keys.execution(id)[broken]
+			require.NoError(t, w.rdb.Del(w.ctx(), key).Err())
+			require.NoError(t, w.rdb.Set(w.ctx(), key, "x", 0).Err())
+			step := w.get(id).Step
+			before := dump(t, w.rdb, w.cfg.Prefix)
+			_, err := w.store.Claim(w.ctx(), journal.ClaimRequest{
+				Execution: id, Step: &step, Worker: "w2", Nonce: "n2", TTL: 15 * time.Second, MaxReclaims: 2,
+			})
+			require.ErrorIs(t, err, journal.ErrUnavailable, name)
+			require.Equal(t, before, dump(t, w.rdb, w.cfg.Prefix), name)
+		}
+	}
+}
+
 func TestPostponeAddsNoEntryForARowThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := open(t)

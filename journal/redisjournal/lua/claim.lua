@@ -34,7 +34,8 @@ local function first_page()
   return page, length
 end
 
-local function granted()
+-- brought reads what the node needs beside the row. It comes before the writes: a key of another type ends the script here.
+local function brought()
   local names, ledger = {}, {}
   if row.batch ~= '' then
     for call in string.gmatch(row.batch, '[^\n]+') do
@@ -45,12 +46,18 @@ local function granted()
   local messages, count = false, 0
   if row.readsHistory == '1' or history_asked == '1' then messages, count = first_page() end
   return {
+    checkpoint = redis.call('LINDEX', x.checkpoints, -1), names = names, ledger = ledger,
+    inbox = redis.call('HGETALL', x.inbox), messages = messages, count = text(count),
+  }
+end
+
+local function granted(b)
+  return {
     'granted', row.fence, row.claimAnswer, t.stamp, {
       row.conversation, row.definition, row.queue, row.state, row.node, row.step, row.usage, row.wake, row.attempts,
       row.reclaims, row.startedAtMs, row.deadlineAtMs, row.overrides, row.cleanup,
       unpack(row.delegated ~= '' and { row.delegationLease, row.delegationRevision, row.delegationExpiresAtSeconds } or {}),
-    }, text(length(x) + #x.log), row.worker, row.expiresAtMs, redis.call('LINDEX', x.checkpoints, -1), names, ledger,
-    redis.call('HGETALL', x.inbox), messages, text(count),
+    }, text(length(x) + #x.log), row.worker, row.expiresAtMs, b.checkpoint, b.names, b.ledger, b.inbox, b.messages, b.count,
   }
 end
 
@@ -65,7 +72,7 @@ if not contains(states, row.state) then return refused('state') end
 if step ~= '' and number(step) < number(row.step) then return refused('stale') end
 if step ~= '' and number(step) > number(row.step) then return refused('ahead') end
 if live(x) then
-  if string.sub(row.fence, -#nonce - 1) == '-' .. nonce then return granted() end
+  if string.sub(row.fence, -#nonce - 1) == '-' .. nonce then return granted(brought()) end
   return refused('busy')
 end
 if number(row.notBeforeMs) > x.now then return refused('early', number(row.notBeforeMs) - x.now) end
@@ -102,6 +109,7 @@ if refusal then
   return refused(refusal)
 end
 
+local b = brought()
 if reclaimed then
   put(x, 'reclaims', text(reclaims))
   put(x, 'reclaimWorkers', workers)
@@ -125,4 +133,4 @@ if row.startedAtMs == '' then
 end
 move(x, 'due', number(row.expiresAtMs))
 save(x, quiet)
-return granted()
+return granted(b)

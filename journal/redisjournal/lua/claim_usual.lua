@@ -28,15 +28,8 @@ if v[1] == 'running' and v[2] == ARGV[1] and against == '' and (v[3] or '') ~= '
   local expires = format('%d%03d', seconds + (behind - behind % 1000) / 1000, behind % 1000)
   local counter = format('%d', (v[14] or 0) + 1)
   local fence = counter .. '-' .. ARGV[3]
-  call('ZREM', KEYS[4], id)
-  call('ZADD', KEYS[3], expires, id)
-  if (v[15] or '') == '' then
-    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', worker, 'expiresAtMs', expires, 'runnableAtMs', '')
-  else
-    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', worker, 'expiresAtMs', expires, 'runnableAtMs', '',
-      'taskQueue', '')
-  end
 
+  -- Read before the writes: a key of another type ends the script here.
   local names, ledger, page, length = false, false, false, 0
   if (v[16] or '') ~= '' then
     names, ledger = {}, {}
@@ -60,10 +53,20 @@ if v[1] == 'running' and v[2] == ARGV[1] and against == '' and (v[3] or '') ~= '
       at = at + 16
     end
   end
+  local checkpoint, inbox, last = call('LINDEX', KEYS[5], -1), call('HGETALL', KEYS[7]), call('LLEN', KEYS[2])
+
+  call('ZREM', KEYS[4], id)
+  call('ZADD', KEYS[3], expires, id)
+  if (v[15] or '') == '' then
+    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', worker, 'expiresAtMs', expires, 'runnableAtMs', '')
+  else
+    call('HSET', key, 'fenceCounter', counter, 'fence', fence, 'worker', worker, 'expiresAtMs', expires, 'runnableAtMs', '',
+      'taskQueue', '')
+  end
   return {
     'granted', fence, '', seconds * 1000 + ms, {
       v[18], v[19] or '', v[20], v[1], v[21], v[2], v[22] or '', v[23], v[24] or '', v[25] or '', v[13], v[26] or '', v[27] or '',
       v[28] or '',
-    }, call('LLEN', KEYS[2]), worker, expires, call('LINDEX', KEYS[5], -1), names, ledger, call('HGETALL', KEYS[7]), page, length,
+    }, last, worker, expires, checkpoint, names, ledger, inbox, page, length,
   }
 end
