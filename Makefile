@@ -85,7 +85,7 @@ lint: tools tidy ## Run the linters; check the format and the lists of dependenc
 	@files="$$($(BIN)/gofumpt-$(GOFUMPT_VERSION) -l .)"; \
 	if [ -n "$$files" ]; then echo "gofumpt would change:"; echo "$$files"; exit 1; fi
 
-tidy: ## Check that go.mod and go.sum of the three modules are as go mod tidy leaves them
+tidy: ## Check that go.mod and go.sum of the tested modules are as go mod tidy leaves them
 	@for dir in . test/deploy test/browser; do (cd $$dir && go mod tidy -diff); done
 
 fmt: tools ## Format the code

@@ -9,7 +9,6 @@
 set -euo pipefail
 
 project="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-compose="docker-compose-v2.40.3"
 
 cannot() {
 	echo "engine: $1. Start an engine by yourself (docker info has to answer) and run this again." >&2
@@ -27,18 +26,19 @@ packages() {
 	install || { apt-get update -qq && install; }
 }
 
-# plugin puts `docker compose` where the client looks for it, built from the module of its release where there is none.
+# plugin puts `docker compose` where the client looks for it, built from scripts/compose/go.mod where there is none.
 plugin() {
 	! docker compose version >/dev/null 2>&1 || return 0
-	if [ ! -x "$project/bin/$compose" ]; then
-		echo "engine: building ${compose//-v/ v}"
-		CGO_ENABLED=0 GOBIN="$scratch/go" go install -ldflags '-s -w' "github.com/docker/compose/v2/cmd@${compose##*-}"
-		mkdir -p "$project/bin"
-		mv "$scratch/go/cmd" "$project/bin/$compose"
+	local program version
+	version="$(go list -C "$project/scripts/compose" -m -f '{{.Version}}' github.com/docker/compose/v2)"
+	program="$project/bin/docker-compose-$version"
+	if [ ! -x "$program" ]; then
+		echo "engine: building docker compose $version"
+		CGO_ENABLED=0 go build -C "$project/scripts/compose" -ldflags '-s -w' -o "$program" github.com/docker/compose/v2/cmd
 	fi
 	export DOCKER_CONFIG="$scratch/config"
 	mkdir -p "$DOCKER_CONFIG/cli-plugins"
-	ln -s "$project/bin/$compose" "$DOCKER_CONFIG/cli-plugins/docker-compose"
+	ln -s "$program" "$DOCKER_CONFIG/cli-plugins/docker-compose"
 }
 
 start() {
