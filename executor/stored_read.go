@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
+	"sync"
 
 	"github.com/pawl-run/pawl/execution"
 )
@@ -45,15 +45,40 @@ func unread(what string, data []byte, newest int, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrCheckpoint, what, err)
 }
 
+// strictDecoder is a decoder of a stream of records that is fed one record at a time: as long as each one is read to its end it
+// can be used again, with its buffer.
+type strictDecoder struct {
+	feed bytes.Reader
+	*json.Decoder
+}
+
+// keptRecord bounds the record, in bytes, whose decoder is used again.
+const keptRecord = 64 << 10
+
+// strictDecoders holds nothing that anybody could see: each one is between two records.
+var strictDecoders = sync.Pool{New: func() any {
+	d := &strictDecoder{}
+	d.Decoder = json.NewDecoder(&d.feed)
+	d.DisallowUnknownFields()
+	return d
+}}
+
 // decodeWhole reads one JSON value and refuses fields that it does not know: whoever goes on from a record and writes the
 // next one would lose them.
 func decodeWhole(data []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	d, _ := strictDecoders.Get().(*strictDecoder)
+	began := d.InputOffset()
+	d.feed.Reset(data)
+	err := d.Decode(into)
+	if err != nil {
 		return err
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	rest := data[d.InputOffset()-began:]
+	d.feed.Reset(nil)
+	if len(rest) == 0 && len(data) <= keptRecord {
+		strictDecoders.Put(d)
+	}
+	if len(bytes.TrimSpace(rest)) > 0 {
 		return errors.New("trailing bytes")
 	}
 	return nil
