@@ -63,6 +63,8 @@ func TestClaimsThatFollowEachOtherShareASession(t *testing.T) {
 			require.Equal(t, 1, count("tools/list"))
 			require.LessOrEqual(t, count("initialize")+count("server/discover"), 2)
 			require.Equal(t, 6, count("tools/call"))
+			g.mu.Lock()
+			defer g.mu.Unlock()
 			require.Zero(t, g.refused)
 		})
 	}
@@ -89,6 +91,8 @@ func TestASessionIsTakenOverByNobodyElse(t *testing.T) {
 	require.Equal(t, 6, count("tools/list"))
 	open("one lease", "ada-3", delegated(t, servers, g.declared), "s_whoami")
 	require.Equal(t, 6, count("tools/list"))
+	g.mu.Lock() // requests that end sessions may be on their way
+	defer g.mu.Unlock()
 	for way, callers := range g.sessions {
 		require.Len(t, callers, 1, way)
 	}
