@@ -29,7 +29,8 @@ type Worker struct {
 // Serves reports whether the worker takes tasks of the queue.
 func (w *Worker) Serves(queue string) bool { return slices.Contains(w.Queues, queue) }
 
-// Workers lists the live workers, by id, with what they hold. One whose word cannot be read is left out, and logged. Two round trips, whose size grows with the number of workers.
+// Workers lists the live workers, by id, with what they hold. One whose word cannot be read is left out, and logged. Two round
+// trips, whose size grows with the number of workers.
 func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
 	ids, err := c.rdb.ZRange(ctx, workersKey(c.cfg.Prefix), 0, -1).Result()
 	if err != nil {

@@ -3,7 +3,6 @@ package redisjournal
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,7 +20,7 @@ const (
 // nothing of what is stored. It changes nothing. It costs as much as the logs are long.
 func (s *Store) AuditLogs(ctx context.Context, report func(journal.Finding)) error {
 	a := &logAudit{store: s, report: report}
-	if err := s.eachNode(ctx, a.scan); err != nil {
+	if err := s.eachPart(ctx, ":events", auditLogs, a.logs); err != nil {
 		return refusal("audit logs", s.keys.prefix, err)
 	}
 	return nil
@@ -33,61 +32,34 @@ type logAudit struct {
 	report func(journal.Finding)
 }
 
-func (a *logAudit) scan(ctx context.Context, node redis.Cmdable) error {
-	pattern := globEscape(a.store.keys.prefix) + ":{p*}:" + rowMark + "*:events"
-	for cursor := uint64(0); ; {
-		keys, next, err := node.Scan(ctx, cursor, pattern, auditKeys).Result()
-		if err != nil {
-			return err
-		}
-		var logs []string
-		for _, key := range keys {
-			_, tail, _ := strings.Cut(key, "}:")
-			if _, err := execution.ParseID(strings.TrimSuffix(strings.TrimPrefix(tail, rowMark), ":events")); err == nil {
-				logs = append(logs, key)
-			}
-		}
-		for len(logs) > 0 {
-			some := logs[:min(len(logs), auditLogs)]
-			logs = logs[len(some):]
-			if err := a.logs(ctx, some); err != nil {
-				return err
-			}
-		}
-		if cursor = next; cursor == 0 {
-			return nil
-		}
-	}
-}
-
 // logs reads logs to their ends, a page of each in one round trip.
-func (a *logAudit) logs(ctx context.Context, keys []string) error {
-	for from := int64(0); len(keys) > 0; from += auditEvents {
+func (a *logAudit) logs(ctx context.Context, logs []auditPart) error {
+	for from := int64(0); len(logs) > 0; from += auditEvents {
 		commands, err := a.store.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for _, key := range keys {
-				pipe.LRange(ctx, key, from, from+auditEvents-1)
+			for _, log := range logs {
+				pipe.LRange(ctx, log.key, from, from+auditEvents-1)
 			}
 			return nil
 		})
-		var longer []string
+		var longer []auditPart
 		for i, command := range commands {
 			page, err := command.(*redis.StringSliceCmd).Result()
 			switch {
 			case wrongType(err):
-				a.report(journal.Finding{Code: journal.FindingUnreadable, Key: keys[i], Detail: "it is no list of events"})
+				a.report(journal.Finding{Code: journal.FindingUnreadable, Key: logs[i].key, Detail: "it is no list of events"})
 				continue
 			case err != nil:
-				return fmt.Errorf("%s: %w", keys[i], err)
+				return fmt.Errorf("%s: %w", logs[i].key, err)
 			}
-			a.page(keys[i], from, page)
+			a.page(logs[i].key, from, page)
 			if len(page) == auditEvents {
-				longer = append(longer, keys[i])
+				longer = append(longer, logs[i])
 			}
 		}
 		if err != nil && !wrongType(err) {
 			return err
 		}
-		keys = longer
+		logs = longer
 	}
 	return nil
 }

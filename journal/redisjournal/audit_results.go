@@ -23,7 +23,7 @@ func (s *Store) AuditResults(
 	ctx context.Context, names func(receipt []byte) (hash string, size int64, err error), report func(journal.Finding),
 ) error {
 	a := &resultAudit{store: s, names: names, report: report}
-	if err := s.eachNode(ctx, a.scan); err != nil {
+	if err := s.eachPart(ctx, ":tools", auditKeys, a.ledgers); err != nil {
 		return refusal("audit results", s.keys.prefix, err)
 	}
 	return nil
@@ -36,27 +36,13 @@ type resultAudit struct {
 	report func(journal.Finding)
 }
 
-func (a *resultAudit) scan(ctx context.Context, node redis.Cmdable) error {
-	pattern := globEscape(a.store.keys.prefix) + ":{p*}:" + rowMark + "*:tools"
-	for cursor := uint64(0); ; {
-		keys, next, err := node.Scan(ctx, cursor, pattern, auditKeys).Result()
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			_, tail, _ := strings.Cut(key, "}:")
-			id, err := execution.ParseID(strings.TrimSuffix(strings.TrimPrefix(tail, rowMark), ":tools"))
-			if err != nil {
-				continue
-			}
-			if err := a.ledger(ctx, id, key); err != nil {
-				return fmt.Errorf("%s: %w", id, err)
-			}
-		}
-		if cursor = next; cursor == 0 {
-			return nil
+func (a *resultAudit) ledgers(ctx context.Context, parts []auditPart) error {
+	for _, part := range parts {
+		if err := a.ledger(ctx, part.id, part.key); err != nil {
+			return fmt.Errorf("%s: %w", part.id, err)
 		}
 	}
+	return nil
 }
 
 // open reports whether the execution has not ended.
